@@ -7,7 +7,7 @@ use floor::clock::{Cost, timed};
 use ssd::Precondition;
 use study::catalogue;
 use study::compare::{self, NORMALISED};
-use study::execute::{self, Storing};
+use study::execute::{self, ResultStore};
 use study::plan::{Plan, RunSpec, builtin};
 use study::session::Program;
 use study::store::Store;
@@ -21,7 +21,7 @@ const PAPERS: f64 = 200.0;
 /// The recorded requests that `make demo` plays.
 const RECORDED: &str = "workloads/recorded/programs.parquet";
 
-fn run(plan: Plan, storing: Option<&Storing<'_>>) -> Cost {
+fn run(plan: Plan, storing: Option<&ResultStore<'_>>) -> Cost {
     let one = NonZeroUsize::new(1);
     let (outcome, cost) = timed(|| execute::run_in(plan, &Program::default(), one, storing, &|_, _| {}));
     outcome.unwrap_or_else(|error| panic!("a built-in study: {error}"));
@@ -106,7 +106,7 @@ pub(crate) fn papers() -> Vec<Row> {
     let mut of_papers: Vec<(String, Cost)> = Vec::new();
     for plan in plans {
         let paper = plan.spec.name.split('/').next().unwrap_or_default().to_owned();
-        let cost = run(plan, Some(&Storing::new(&store, &|said| panic!("{said}")).keeping(&shared)));
+        let cost = run(plan, Some(&ResultStore::new(&store, &|said| panic!("{said}")).keeping(&shared)));
         match of_papers.last_mut().filter(|(of, _)| *of == paper) {
             Some((_, sum)) => (sum.cpu, sum.wall) = (sum.cpu + cost.cpu, sum.wall + cost.wall),
             None => of_papers.push((paper, cost)),

@@ -27,7 +27,7 @@ struct Segment {
 
 /// A translation page.
 #[derive(Clone, Debug, Default)]
-struct Page {
+struct TranslationPage {
     /// The true entries. The simulator keeps them to check predictions; a drive would read them from the spare area of the page.
     /// None until the page has been loaded once.
     truth: Option<Vec<u32>>,
@@ -45,8 +45,8 @@ struct Page {
 
 /// The map unit.
 #[derive(Clone, Debug)]
-pub(crate) struct Learned {
-    pages: Vec<Page>,
+pub(crate) struct LearnedMap {
+    pages: Vec<TranslationPage>,
     entries: u32,
     ram: u64,
     /// The largest error of a prediction that counts as right: the drive finds the mapping unit among the neighbours of the page.
@@ -62,10 +62,10 @@ pub(crate) struct Learned {
     counters: Counters,
 }
 
-impl Learned {
+impl LearnedMap {
     fn new(setup: &MapSetup<'_>) -> Self {
         Self {
-            pages: vec![Page::default(); setup.units.div_ceil(setup.entries) as usize],
+            pages: vec![TranslationPage::default(); setup.units.div_ceil(setup.entries) as usize],
             entries: setup.entries,
             ram: setup.ram.get(),
             error: setup.option("error", 0.0),
@@ -110,7 +110,7 @@ impl Learned {
     }
 
     /// True if RAM predicts an entry of a page rightly.
-    fn is_predicted(&self, page: &Page, x: u32) -> bool {
+    fn is_predicted(&self, page: &TranslationPage, x: u32) -> bool {
         let (Some(truth), Some(segments)) = (&page.truth, &page.segments) else { return false };
         if page.dirty.contains(&x) || page.storing.as_ref().is_some_and(|(_, entries)| entries.contains(&x)) {
             return true;
@@ -213,7 +213,7 @@ impl Learned {
     }
 }
 
-impl MapUnit for Learned {
+impl MapUnit for LearnedMap {
     fn ask(&mut self, _: Time, _: Asker, ticket: Ticket, ask: Ask) {
         let (tvpn, ..) = self.page_of(&ask);
         let page = &mut self.pages[tvpn as usize];
@@ -265,7 +265,7 @@ impl MapUnit for Learned {
     }
 
     fn is_clean(&self) -> bool {
-        let is_idle = |page: &Page| !page.loading && page.waiting.is_empty();
+        let is_idle = |page: &TranslationPage| !page.loading && page.waiting.is_empty();
         self.dirty == 0 && self.pages.iter().all(is_idle)
     }
 
@@ -278,7 +278,7 @@ impl MapUnit for Learned {
 
 /// Makes the map unit known to this program. Change the version with it: it is in the key of each stored result.
 pub fn register() -> Result<(), RegisterError> {
-    register_map_unit("learned", "1", Learned::new)
+    register_map_unit("learned", "1", LearnedMap::new)
 }
 
 /// All commands of `flashloom`.

@@ -21,7 +21,7 @@ use flash::nand::CustomPart;
 use report::table::{Table, UnitOfMeasure};
 use schemars::JsonSchema;
 use serde::Serialize;
-use ssd::{Purpose, QueueArbitration, Resolved, ResolvedQueue, ResolvedQueues, ResolvedSlcArray};
+use ssd::{Purpose, QueueArbitration, ResolvedDevice, ResolvedQueue, ResolvedQueues, ResolvedSlcArray};
 use study::catalogue::Device;
 
 use crate::args::Form;
@@ -48,7 +48,7 @@ pub(crate) fn check(paths: &[PathBuf], set: &[String], form: Form, results: &mut
     }
     match form {
         Form::Text => {}
-        Form::Json => text = serde_json::to_string_pretty(&Checked(all)).expect("numbers and texts") + "\n",
+        Form::Json => text = serde_json::to_string_pretty(&CheckOutput(all)).expect("numbers and texts") + "\n",
         Form::Csv => text = rows(&all).csv(),
     }
     print(results, &text)?;
@@ -61,7 +61,7 @@ const SCHEMA: &str = "flashloom-check-1";
 /// What `flashloom check --json` prints: a summary of each device without errors.
 #[derive(JsonSchema, Serialize)]
 #[schemars(title = SCHEMA)]
-pub(crate) struct Checked(Vec<Sheet>);
+pub(crate) struct CheckOutput(Vec<Sheet>);
 
 /// The summary of a device.
 #[derive(JsonSchema, Serialize)]
@@ -100,7 +100,7 @@ struct PartSheet {
 }
 
 impl PartSheet {
-    fn new(resolved: &Resolved) -> Self {
+    fn new(resolved: &ResolvedDevice) -> Self {
         let own = resolved.spec.flash.custom_part.as_ref();
         Self {
             name: resolved.part.name.clone(),
@@ -426,7 +426,7 @@ fn slc_array(array: &ResolvedSlcArray) -> String {
 }
 
 /// The submission queues, if there are several or if the only one has settings of its own.
-fn queues(resolved: &Resolved) -> Vec<(String, String)> {
+fn queues(resolved: &ResolvedDevice) -> Vec<(String, String)> {
     let ResolvedQueues { queues, arbitration, burst, sets, .. } = &resolved.host.queues;
     let plain = |queue: &ResolvedQueue| queue.depth.is_none() && queue.set == 0;
     let mut lines = Vec::new();

@@ -6,7 +6,7 @@ use std::path::Path;
 use report::cluster::{keys_rows, keys_table, shard_rows, shard_table};
 use schemars::JsonSchema;
 use serde::Serialize;
-use study::execute::{self, Dealt, Shard, ShardRun, Storing};
+use study::execute::{self, ResultStore, Shard, ShardAssignment, ShardRun};
 use study::memory;
 use study::plan::{Label, Plan};
 use study::store::Store;
@@ -68,7 +68,7 @@ pub(crate) fn shard(
     for point in plans.iter_mut().flat_map(|plan| &mut plan.points) {
         point.run.verify |= args.verify;
     }
-    let dealt = Dealt::new(&plans, shard);
+    let dealt = ShardAssignment::new(&plans, shard);
     let all_runs = plans.iter().map(|plan| plan.points.len() * plan.spec.seeds.len()).sum();
     if let Some(limit) = machine::memory(args.memory) {
         for (number, plan) in plans.iter().enumerate() {
@@ -79,7 +79,7 @@ pub(crate) fn shard(
     let store = store.ok_or_else(|| {
         Failure::Input("a shard keeps its results in a store, and there is no default one; write --store DIR".into())
     })?;
-    let storing = Storing::new(&store, &|said| note(said));
+    let storing = ResultStore::new(&store, &|said| note(said));
     let program = program();
     let mut runs = Vec::new();
     for (number, mut plan) in plans.into_iter().enumerate() {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use report::compare::{page, rows, table};
 use study::compare::{Comparison, NORMALISED, PUBLISHED, plan};
-use study::execute::{self, Storing};
+use study::execute::{self, ResultStore};
 use study::output::{Kind, Outputs, publish};
 use study::plan::{Failures, Point, ReadingSpec, RunSpec, seeds_from};
 use workload::trace::{ExtentRule, VolumeRule, files};
@@ -56,7 +56,7 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
     }
     fits(std::slice::from_ref(&plan), &args.study)?;
     let store = args.study.store.open()?;
-    let storing = store.as_ref().map(|store| Storing::new(store, &|said| note(said)));
+    let storing = store.as_ref().map(|store| ResultStore::new(store, &|said| note(said)));
     // The output files are created first: a path that cannot be written ends the command before the long runs.
     let names = report::study_report::names(std::slice::from_ref(&plan));
     let mut outputs = Outputs::new(plan.named.iter().flat_map(|path| files(path)), args.study.replace.force);

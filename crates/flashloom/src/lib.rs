@@ -29,17 +29,17 @@ mod trace;
 
 pub use command::{command, command_with};
 pub use machine::memory_limit;
-pub use on::{Address, Cluster, ClusterError, On, Step};
+pub use on::{Address, Cluster, ClusterError, ClusterSettings, ProgressCallback};
 pub use run::program;
 pub use store::default_store;
 
 pub use base::io::{Io, IoKind, PlacementId};
 pub use ssd::{
-    Completion, Counters, Drive, Precondition, QueueId, Recovery, Request, Resolved, Spec, Ssd, Status, Tag,
+    Completion, Counters, Drive, Precondition, QueueId, Recovery, Request, ResolvedDevice, Spec, Ssd, Status, Tag,
 };
 pub use study::catalogue::{Device, WorkloadError, WorkloadFile as Workload};
 pub use study::config::Faults;
-pub use study::oracle::{Oracle, Verified};
+pub use study::oracle::{Oracle, Verification};
 pub use study::session::{
     Flow, Measurement, Outcome, Program, Progress, Session, SessionError, Snapshot, Stop, WarmUp,
 };

@@ -21,11 +21,11 @@ use workload::script::ScriptSpec;
 use workload::trace::TraceInfo;
 
 use crate::args::Schema;
-use crate::check::Checked;
+use crate::check::CheckOutput;
 use crate::cluster::ShardResult;
 use crate::exit::{Failure, print};
 use crate::serve::Places;
-use crate::store::Listed;
+use crate::store::StoreListing;
 use crate::torture::TortureResult;
 
 /// Prints the names of the workloads, or the text of one.
@@ -193,9 +193,9 @@ pub(crate) fn schema(of: Schema, results: &mut dyn Write) -> Result<(), Failure>
         Schema::StudyResult => study::schema::of::<Studies<'_>>(),
         Schema::CompareResult => study::schema::of::<Comparison>(),
         Schema::ExplainResult => study::schema::of::<Explanation>(),
-        Schema::CheckResult => study::schema::of::<Checked>(),
+        Schema::CheckResult => study::schema::of::<CheckOutput>(),
         Schema::TraceInfoResult => study::schema::of::<TraceInfo>(),
-        Schema::StoreResult => study::schema::of::<Listed>(),
+        Schema::StoreResult => study::schema::of::<StoreListing>(),
         Schema::StatusResult => study::schema::of::<serve::engine::Status>(),
         Schema::ShardResult => study::schema::of::<ShardResult>(),
         Schema::KeysResult => study::schema::of::<KeyList>(),

@@ -22,7 +22,7 @@ use study::output::{Outputs, publish};
 use crate::args::ConvertArgs;
 use crate::exit::{Failure, note, print};
 
-use flow::{Flow, Requests, scenarios};
+use flow::{Flow, FlowRequests, scenarios};
 use queues::Queues;
 use sheet::Sheet;
 use xml::{XmlFaults, XmlFile};
@@ -132,7 +132,8 @@ fn described(flows: &[Vec<Flow>], from: Option<&Path>, device: &Device) -> Resul
     let from = from.unwrap_or(Path::new(""));
     let mut files = Vec::new();
     for (scenario, flows) in flows.iter().enumerate() {
-        for (number, flow) in flows.iter().enumerate().filter(|(_, flow)| matches!(flow.requests, Requests::Described))
+        for (number, flow) in
+            flows.iter().enumerate().filter(|(_, flow)| matches!(flow.requests, FlowRequests::Described))
         {
             let name = flow_file(scenario + 1, number);
             let text = flow.sheet.toml(&head(from, &format!("flow {} of scenario {}", number + 1, scenario + 1)));
@@ -174,8 +175,8 @@ fn precondition(flows: &[Flow], device: &Device) -> Option<String> {
 /// The command that runs a scenario.
 fn command(out: &Path, scenario: usize, flows: &[Flow], steps: Option<&str>, one_queue: bool) -> String {
     let workload = |(number, flow): (usize, &Flow)| match &flow.requests {
-        Requests::Described => out.join(flow_file(scenario, number)).to_string_lossy().into_owned(),
-        Requests::Trace { path, .. } => path.clone(),
+        FlowRequests::Described => out.join(flow_file(scenario, number)).to_string_lossy().into_owned(),
+        FlowRequests::Trace { path, .. } => path.clone(),
     };
     let all: Vec<String> = flows.iter().enumerate().map(workload).collect();
     let mut text = format!("flashloom run {} {}", word(&out.join(DEVICE).to_string_lossy()), word(&all[0]));
@@ -183,8 +184,8 @@ fn command(out: &Path, scenario: usize, flows: &[Flow], steps: Option<&str>, one
         let queue = if one_queue { String::new() } else { format!(",queue={number}") };
         text += &format!(" --flow {}", word(&format!("{workload}{queue}")));
     }
-    if let Some(Requests::Trace { repeat, unit, .. }) =
-        flows.iter().map(|flow| &flow.requests).find(|requests| matches!(requests, Requests::Trace { .. }))
+    if let Some(FlowRequests::Trace { repeat, unit, .. }) =
+        flows.iter().map(|flow| &flow.requests).find(|requests| matches!(requests, FlowRequests::Trace { .. }))
     {
         // MQSim ignores the column of the device, and starts again at the first sector behind the last one.
         text += &format!(" --format mqsim --time-unit {unit} --volumes overlay --extent wrap");

@@ -8,7 +8,7 @@ use std::io;
 use std::process::{Command, Stdio};
 use std::str::FromStr;
 
-use study::execute::{Outcome, Sweep};
+use study::execute::{StudyOutcome, Sweep};
 
 use crate::args::StudyArgs;
 use crate::exit::Failure;
@@ -21,15 +21,16 @@ pub trait Cluster {
     ///
     /// # Errors
     /// If the cluster cannot be reached or used, or a run fails.
-    fn run(&self, sweep: Sweep, on: &On, progress: Step) -> Result<Outcome, ClusterError>;
+    fn run(&self, sweep: Sweep, on: &ClusterSettings, progress: ProgressCallback)
+    -> Result<StudyOutcome, ClusterError>;
 }
 
 /// Takes the number of finished runs, and the number of all runs.
-pub type Step = Box<dyn Fn(u64, u64) + Send + Sync>;
+pub type ProgressCallback = Box<dyn Fn(u64, u64) + Send + Sync>;
 
 /// The place where studies run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct On {
+pub struct ClusterSettings {
     /// The address of the scheduler, or `local`.
     pub address: Address,
     /// The number of workers to start on this machine.
@@ -106,7 +107,7 @@ impl Address {
     }
 }
 
-impl On {
+impl ClusterSettings {
     /// The place that the arguments name.
     pub(crate) fn new(address: Address, args: &StudyArgs) -> Result<Self, Failure> {
         let no_effect = [("--jobs", args.jobs.is_some()), ("--memory", args.memory.is_some())];

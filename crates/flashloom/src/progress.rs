@@ -81,7 +81,7 @@ const EVERY: Duration = Duration::from_secs(10);
 
 /// The progress of a step.
 #[derive(Clone, Debug, Default)]
-struct State {
+struct StepProgress {
     name: String,
     done: u64,
     total: Option<u64>,
@@ -89,7 +89,7 @@ struct State {
     also: String,
 }
 
-impl State {
+impl StepProgress {
     /// The line on the step after the time `elapsed`.
     fn line(&self, elapsed: Duration) -> String {
         let Self { name, done, total, also } = self;
@@ -115,14 +115,14 @@ fn seconds(seconds: f64) -> String {
 
 /// Prints a line on the state at regular times, from a thread of its own, because one point of a study may take minutes.
 struct Lines {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<StepProgress>>,
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Lines {
     #[allow(clippy::disallowed_methods)] // The thread prints, and touches no simulation.
-    fn new(state: State, every: Duration, mut print: impl FnMut(String) + Send + 'static) -> Self {
+    fn new(state: StepProgress, every: Duration, mut print: impl FnMut(String) + Send + 'static) -> Self {
         let state = Arc::new(Mutex::new(state));
         let (stop, stopped) = mpsc::channel();
         let (shared, start) = (Arc::clone(&state), now());
@@ -135,7 +135,7 @@ impl Lines {
         Self { state, stop: Some(stop), thread: Some(thread) }
     }
 
-    fn set(&self, change: impl FnOnce(&mut State)) {
+    fn set(&self, change: impl FnOnce(&mut StepProgress)) {
         change(&mut self.state.lock().expect("no holder panics"));
     }
 }
@@ -149,7 +149,7 @@ impl Drop for Lines {
     }
 }
 
-enum Shown {
+enum ProgressDisplay {
     Bar(ProgressBar),
     Lines(Lines),
     Nothing,
@@ -157,7 +157,7 @@ enum Shown {
 
 /// The progress of a step.
 pub(crate) struct Bar {
-    shown: Shown,
+    shown: ProgressDisplay,
     name: String,
     start: Instant,
     verbose: bool,
@@ -176,7 +176,7 @@ impl Bar {
     /// The progress of a step named `name`.
     pub(crate) fn steps(name: &str, tell: impl Into<Tell>) -> Self {
         let bar = Self::new("{bar:30} {percent:>3}% {msg}, {eta} left", name, None, tell.into());
-        if let Shown::Bar(bar) = &bar.shown {
+        if let ProgressDisplay::Bar(bar) = &bar.shown {
             bar.set_message(name.to_owned());
         }
         bar
@@ -185,15 +185,15 @@ impl Bar {
     fn new(template: &str, name: &str, length: Option<u64>, tell: Tell) -> Self {
         let shown = match tell.show {
             Show::Plain => {
-                let state = State { name: name.to_owned(), total: length, ..State::default() };
-                Shown::Lines(Lines::new(state, EVERY, say))
+                let state = StepProgress { name: name.to_owned(), total: length, ..StepProgress::default() };
+                ProgressDisplay::Lines(Lines::new(state, EVERY, say))
             }
-            Show::None => Shown::Nothing,
+            Show::None => ProgressDisplay::Nothing,
             // The bar appears only if the standard error is a terminal.
             Show::Auto | Show::Bar => {
                 let style = ProgressStyle::with_template(template).expect("a constant, valid template");
                 let target = ProgressDrawTarget::stderr_with_hz(10);
-                Shown::Bar(ProgressBar::with_draw_target(length, target).with_style(style))
+                ProgressDisplay::Bar(ProgressBar::with_draw_target(length, target).with_style(style))
             }
         };
         Self { shown, name: name.to_owned(), start: now(), verbose: tell.verbose }
@@ -202,37 +202,37 @@ impl Bar {
     /// Shows `done` of `total` steps.
     pub(crate) fn step(&self, done: u64, total: u64) {
         match &self.shown {
-            Shown::Bar(bar) => {
+            ProgressDisplay::Bar(bar) => {
                 bar.set_length(total);
                 bar.set_position(done);
             }
-            Shown::Lines(lines) => lines.set(|state| (state.done, state.total) = (done, Some(total))),
-            Shown::Nothing => {}
+            ProgressDisplay::Lines(lines) => lines.set(|state| (state.done, state.total) = (done, Some(total))),
+            ProgressDisplay::Nothing => {}
         }
     }
 
     fn show(&self, progress: run::Progress) {
         match &self.shown {
-            Shown::Bar(bar) if !bar.is_hidden() => {
+            ProgressDisplay::Bar(bar) if !bar.is_hidden() => {
                 bar.set_message(format!("{} simulated", progress.simulated));
                 bar.set_position(progress.completed);
             }
-            Shown::Lines(lines) => lines.set(|state| {
+            ProgressDisplay::Lines(lines) => lines.set(|state| {
                 state.done = progress.completed;
                 state.also = format!("{} simulated", progress.simulated);
             }),
-            Shown::Bar(_) | Shown::Nothing => {}
+            ProgressDisplay::Bar(_) | ProgressDisplay::Nothing => {}
         }
     }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        if let Shown::Bar(bar) = &self.shown {
+        if let ProgressDisplay::Bar(bar) = &self.shown {
             bar.finish_and_clear();
         }
         // The thread of lines ends before the last message is printed.
-        self.shown = Shown::Nothing;
+        self.shown = ProgressDisplay::Nothing;
         if self.verbose {
             say(format_args!("{}: done in {:.1} s", self.name, self.start.elapsed().as_secs_f64()));
         }
@@ -241,7 +241,7 @@ impl Drop for Bar {
 
 /// The present part of a session.
 #[derive(Clone, Copy, PartialEq)]
-enum Part {
+enum SessionPart {
     Step(Precondition),
     Stage(usize),
 }
@@ -249,7 +249,7 @@ enum Part {
 /// The progress of a session, one part after another.
 pub(crate) struct Bars {
     tell: Tell,
-    shown: Option<(Part, Bar)>,
+    shown: Option<(SessionPart, Bar)>,
 }
 
 impl Bars {
@@ -262,17 +262,17 @@ impl Bars {
         match progress {
             Progress::Preconditioning { step, done, total } => {
                 let new = |tell| Bar::steps(&format!("precondition {step}"), tell);
-                self.bar(Part::Step(step), new).step(done, total);
+                self.bar(SessionPart::Step(step), new).step(done, total);
             }
             Progress::Running { stage, run, requests } => {
                 let name = if stage == 0 { "run".to_owned() } else { format!("run, stage {}", stage + 1) };
-                self.bar(Part::Stage(stage), |tell| Bar::requests(&name, requests, tell)).show(run);
+                self.bar(SessionPart::Stage(stage), |tell| Bar::requests(&name, requests, tell)).show(run);
             }
             _ => {}
         }
     }
 
-    fn bar(&mut self, of: Part, new: impl FnOnce(Tell) -> Bar) -> &Bar {
+    fn bar(&mut self, of: SessionPart, new: impl FnOnce(Tell) -> Bar) -> &Bar {
         if self.shown.as_ref().is_none_or(|(part, _)| *part != of) {
             // The bar of the last part is cleared first.
             self.shown = None;
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_line_says_how_far_and_how_long() {
-        let mut state = State { name: "study s".into(), ..State::default() };
+        let mut state = StepProgress { name: "study s".into(), ..StepProgress::default() };
         let at = Duration::from_secs;
         assert_eq!(state.line(at(10)), "study s: 0, after 10 s");
         (state.done, state.total) = (3, Some(12));
@@ -302,10 +302,13 @@ mod tests {
     #[test]
     fn lines_come_while_nothing_happens_and_end_with_the_step() {
         let (sent, lines) = mpsc::channel();
-        let progress =
-            Lines::new(State { name: "x".into(), ..State::default() }, Duration::from_millis(1), move |line| {
+        let progress = Lines::new(
+            StepProgress { name: "x".into(), ..StepProgress::default() },
+            Duration::from_millis(1),
+            move |line| {
                 let _ = sent.send(line);
-            });
+            },
+        );
         assert!(lines.recv().expect("a line").starts_with("x: 0, after"));
         progress.set(|state| (state.done, state.total) = (1, Some(4)));
         let later = lines.iter().find(|line| line.starts_with("x: 1 of 4 (25%), after"));

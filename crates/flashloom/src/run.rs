@@ -18,7 +18,7 @@ use study::output::publish;
 use study::plan::RunSpec;
 use study::session::{Course, Flow, Outcome, Program, Session, SessionError};
 use study::snapshot::State;
-use study::summary::{About, Summary};
+use study::summary::{Provenance, Summary};
 use study::watch::Watch;
 use study::watch::timeline::Timeline;
 
@@ -226,8 +226,8 @@ pub(crate) fn stem(path: &Path) -> String {
 }
 
 /// The failure for an error of a session, with the command that repeats it.
-fn failure(error: &SessionError, about: &About) -> Failure {
-    let About { version, commit, device, seed, .. } = about;
+fn failure(error: &SessionError, about: &Provenance) -> Failure {
+    let Provenance { version, commit, device, seed, .. } = about;
     let workload = error.workload().unwrap_or(&about.workload);
     Failure::session(error, || format!("flashloom {version} ({commit}), {device} under {workload}, --seed {seed}"))
 }

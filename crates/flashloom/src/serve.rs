@@ -45,7 +45,7 @@ impl From<TlsError> for Failure {
 }
 
 /// A drive that is to be served, and the names of its exports.
-struct Served {
+struct ExportedDrive {
     names: Vec<String>,
     device: Device,
 }
@@ -85,7 +85,7 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     let stopper = front.stopper();
     let (mut engines, mut exports, mut drives) = (Vec::new(), Vec::new(), Vec::new());
     let power = PowerSignal::new(served.len());
-    for (number, (Served { names, device }, dir)) in served.into_iter().zip(directories).enumerate() {
+    for (number, (ExportedDrive { names, device }, dir)) in served.into_iter().zip(directories).enumerate() {
         let control = controls.get(number).cloned();
         let hangup = Hangup::default();
         let description = format!("{}, simulated by Flashloom", device.name);
@@ -162,7 +162,7 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
 }
 
 /// Opens all devices of the command line, before any drive is made.
-fn devices(args: &ServeArgs, tell: Tell) -> Result<Vec<Served>, Failure> {
+fn devices(args: &ServeArgs, tell: Tell) -> Result<Vec<ExportedDrive>, Failure> {
     let open = |path: &Path| {
         let device = device::device(path, &args.set)?;
         tell.done(|| device::resolved(path, &device));
@@ -170,24 +170,24 @@ fn devices(args: &ServeArgs, tell: Tell) -> Result<Vec<Served>, Failure> {
     };
     if let Some(path) = &args.device {
         let device = open(path)?;
-        return Ok(vec![Served { names: vec![String::new(), device.name.clone()], device }]);
+        return Ok(vec![ExportedDrive { names: vec![String::new(), device.name.clone()], device }]);
     }
     for (i, ExportArg { name, .. }) in args.export.iter().enumerate() {
         if args.export[..i].iter().any(|other| other.name == *name) {
             return Err(Failure::Input(format!("--export: two drives are called `{name}`; choose another name")));
         }
     }
-    let named = |arg: &ExportArg| Ok(Served { names: vec![arg.name.clone()], device: open(&arg.device)? });
+    let named = |arg: &ExportArg| Ok(ExportedDrive { names: vec![arg.name.clone()], device: open(&arg.device)? });
     args.export.iter().map(named).collect()
 }
 
 /// The socket for commands of each drive; none without `--control`.
-fn controls(args: &ServeArgs, served: &[Served]) -> Result<Vec<PathBuf>, Failure> {
+fn controls(args: &ServeArgs, served: &[ExportedDrive]) -> Result<Vec<PathBuf>, Failure> {
     let Some(path) = &args.control else { return Ok(Vec::new()) };
     if args.device.is_some() {
         return Ok(vec![path.clone()]);
     }
-    let of_drive = |of: &Served| {
+    let of_drive = |of: &ExportedDrive| {
         let mut path = path.clone().into_os_string();
         path.push(".");
         path.push(kept::file_name(&of.names[0], "--control")?);

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use report::store::{points_table, studies_table};
 use schemars::JsonSchema;
 use serde::Serialize;
-use study::execute::{Outcome, PointError, point as run_point};
-use study::store::{Contents, Discard, Key, MODEL, Merged, Removed, Store, StoreError, Stored, Timing};
+use study::execute::{PointError, StudyOutcome, point as run_point};
+use study::store::{Contents, Discard, Key, MODEL, MergeReport, RemovedFiles, Store, StoreError, StoredResult, Timing};
 use study::summary::Summary;
 use study::text::memory;
 
@@ -85,7 +85,7 @@ impl StoreArgs {
 }
 
 /// Reports how many results came from the store.
-pub(crate) fn from_store(store: Option<&Store>, outcomes: &[Outcome]) {
+pub(crate) fn from_store(store: Option<&Store>, outcomes: &[StudyOutcome]) {
     let stored: usize = outcomes.iter().map(|outcome| outcome.stored).sum();
     let all: usize = outcomes.iter().flat_map(|outcome| &outcome.runs).map(Vec::len).sum();
     if let Some(store) = store.filter(|_| stored > 0) {
@@ -141,7 +141,7 @@ fn find(given: Option<&Path>) -> Result<Store, Failure> {
 /// The contents of a store, as JSON.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(title = SCHEMA)]
-pub(crate) struct Listed {
+pub(crate) struct StoreListing {
     /// Version of these keys.
     #[schemars(extend("const" = SCHEMA))]
     schema: &'static str,
@@ -193,8 +193,8 @@ struct ListedStudy {
     there: usize,
 }
 
-fn listed(store: &Store, contents: &Contents) -> Listed {
-    let point = |point: &Stored| {
+fn listed(store: &Store, contents: &Contents) -> StoreListing {
+    let point = |point: &StoredResult| {
         let facts = point.facts();
         let (model, seed) = (facts.as_ref().map(|of| of.model), facts.as_ref().map(|of| of.seed));
         let (device, workload) = facts.map(|of| (of.device, of.workload)).unzip();
@@ -206,7 +206,7 @@ fn listed(store: &Store, contents: &Contents) -> Listed {
         there: of.points.iter().filter(|point| there.contains(&point.digest)).count(),
         name: of.study,
     };
-    Listed {
+    StoreListing {
         schema: SCHEMA,
         folder: store.folder().to_owned(),
         model: MODEL,
@@ -261,7 +261,7 @@ const SHORT: usize = 12;
 
 /// A result with its key, as JSON.
 #[derive(Debug, Serialize)]
-struct Shown {
+struct KeyedResult {
     /// Version of these keys.
     schema: &'static str,
     /// The digest of the key.
@@ -274,7 +274,7 @@ struct Shown {
 
 fn show(store: &Store, name: &str, key: bool, json: bool, results: &mut dyn Write) -> Result<(), Failure> {
     let contents = store.contents();
-    let found: Vec<&Stored> = match name {
+    let found: Vec<&StoredResult> = match name {
         LAST => contents.points.iter().take(1).collect(),
         name => contents.named(name).collect(),
     };
@@ -292,7 +292,7 @@ fn show(store: &Store, name: &str, key: bool, json: bool, results: &mut dyn Writ
     let row = row.ok_or_else(|| Failure::Input(format!("{name}: was removed meanwhile; {remedy}")))?;
     let text = match (key, json) {
         (true, _) => row.key.json(),
-        (false, true) => document(&Shown {
+        (false, true) => document(&KeyedResult {
             schema: "flashloom-stored-1",
             digest: point.digest.to_string(),
             key: row.key,
@@ -336,9 +336,9 @@ fn merge(args: &MergeArgs, results: &mut dyn Write) -> Result<(), Failure> {
             same.folder().display()
         )));
     }
-    let mut merged = Merged::default();
+    let mut merged = MergeReport::default();
     from.iter().try_for_each(|from| into.merge(from, &mut merged))?;
-    let Merged { taken, there, left } = merged;
+    let MergeReport { taken, there, left } = merged;
     left.iter().take(NAMED).for_each(|file| note(format_args!("{file}; it stays where it is")));
     if left.len() > NAMED {
         note(format_args!("{} more files stay where they are", left.len() - NAMED));
@@ -357,7 +357,7 @@ fn merge(args: &MergeArgs, results: &mut dyn Write) -> Result<(), Failure> {
 
 /// What `store gc` removed, as JSON.
 #[derive(Debug, Serialize)]
-struct Collected {
+struct StoreGcOutput {
     /// Version of these keys.
     schema: &'static str,
     /// Results.
@@ -372,9 +372,12 @@ struct Collected {
 
 fn gc(store: &Store, args: &GcArgs, results: &mut dyn Write) -> Result<(), Failure> {
     let what = Discard { unusable: args.unusable, older: args.older_than, beyond: args.size };
-    let Removed { points, states, leftovers, bytes } = store.clone().limit(args.states).discard(what);
+    let RemovedFiles { points, states, leftovers, bytes } = store.clone().limit(args.states).discard(what);
     if args.json {
-        return print(results, &document(&Collected { schema: "flashloom-gc-1", points, states, leftovers, bytes }));
+        return print(
+            results,
+            &document(&StoreGcOutput { schema: "flashloom-gc-1", points, states, leftovers, bytes }),
+        );
     }
     let all = [(points, "result"), (states, "state"), (leftovers, "half-written file")];
     let all: Vec<String> = all.into_iter().filter(|(count, _)| *count > 0).map(|(n, of)| counted(n, of)).collect();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use report::table::Table;
 use study::catalogue;
 use study::config::{Document, Faults, did_you_mean};
-use study::execute::{self, Claim, ExecuteError, Outcome, Storing, Sweep, Verdict};
+use study::execute::{self, Claim, ExecuteError, ResultStore, StudyOutcome, Sweep, Verdict};
 use study::memory;
 use study::output::{Kind, Outputs, publish};
 use study::plan::{Plan, builtin};
@@ -21,7 +21,7 @@ use crate::args::{ClaimArgs, ClusterArgs, Form, ReadingArgs, StudyArgs};
 use crate::cluster;
 use crate::exit::{Failure, note, print, say};
 use crate::machine;
-use crate::on::{Cluster, On, hand_over};
+use crate::on::{Cluster, ClusterSettings, hand_over};
 use crate::progress::{Bar, now};
 use crate::run::program;
 use crate::store::from_store;
@@ -35,7 +35,7 @@ pub(crate) fn study(
     workers: Option<&dyn Cluster>,
     results: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let on = cluster.on.clone().map(|address| On::new(address, args.0)).transpose()?;
+    let on = cluster.on.clone().map(|address| ClusterSettings::new(address, args.0)).transpose()?;
     let elsewhere = match (&on, workers) {
         (None, _) => None,
         (Some(on), Some(workers)) => Some((workers, on)),
@@ -122,7 +122,7 @@ fn perform(
     mut plans: Vec<Plan>,
     paths: &[PathBuf],
     (args, also): (&StudyArgs, &ClaimArgs),
-    (points, elsewhere): (bool, Option<(&dyn Cluster, &On)>),
+    (points, elsewhere): (bool, Option<(&dyn Cluster, &ClusterSettings)>),
     results: &mut dyn Write,
 ) -> Result<(), Failure> {
     let start = now();
@@ -136,7 +136,7 @@ fn perform(
     }
     let store = if elsewhere.is_some() { args.store.in_front()? } else { args.store.open()? };
     let shared = store.as_ref().map(|_| execute::shared_states(&plans)).unwrap_or_default();
-    let storing = store.as_ref().map(|store| Storing::new(store, &|said| note(said)).keeping(&shared));
+    let storing = store.as_ref().map(|store| ResultStore::new(store, &|said| note(said)).keeping(&shared));
     for plan in &mut plans {
         plan.force = args.replace.force;
         execute::check_snapshots(plan)?;
@@ -170,7 +170,7 @@ fn perform(
                 }
             }
         })
-        .collect::<Result<Vec<Outcome>, Failure>>()?;
+        .collect::<Result<Vec<StudyOutcome>, Failure>>()?;
     from_store(store.as_ref(), &outcomes);
     let claims = execute::claims(&outcomes);
     let shown = page_of(&program, &outcomes, &claims, if points { Charts::Each } else { Charts::Figures });
@@ -228,7 +228,7 @@ fn perform(
 }
 
 /// The studies that have points with too many failed requests, with these points.
-fn unsound(outcomes: &[Outcome]) -> Vec<Unsound> {
+fn unsound(outcomes: &[StudyOutcome]) -> Vec<Unsound> {
     let of = outcomes.iter().map(|outcome| (outcome.plan.spec.name.clone(), outcome.unsound_points()));
     of.filter(|(_, points)| !points.is_empty()).collect()
 }
@@ -257,8 +257,8 @@ pub(crate) fn fits(plans: &[Plan], args: &StudyArgs) -> Result<(), Failure> {
 }
 
 /// The runs of all studies, each with the name of its study.
-fn rows(outcomes: &[Outcome]) -> Table {
-    let of = |outcome: &Outcome| {
+fn rows(outcomes: &[StudyOutcome]) -> Table {
+    let of = |outcome: &StudyOutcome| {
         let points = report::study_report::points(outcome);
         let mut named = Table::default();
         let name = &outcome.plan.spec.name;
@@ -271,7 +271,7 @@ fn rows(outcomes: &[Outcome]) -> Table {
     Table::stacked(&outcomes.iter().map(of).collect::<Vec<_>>())
 }
 
-fn tables(outcomes: &[Outcome], claims: &[Claim], points: bool) -> String {
+fn tables(outcomes: &[StudyOutcome], claims: &[Claim], points: bool) -> String {
     let mut text = String::new();
     for outcome in outcomes.iter().filter(|_| points) {
         let spec = &outcome.plan.spec;

@@ -3,9 +3,9 @@
 
 use std::fs;
 
-use crate::common::{DEVICE, Place, TRACE, WORKLOAD};
+use crate::common::{DEVICE, TRACE, WORKLOAD, WorkFolder};
 
-impl Place {
+impl WorkFolder {
     fn names(&self) -> Vec<String> {
         testkit::names(self.0.path())
     }
@@ -42,7 +42,7 @@ impl Place {
 
 #[test]
 fn valid_inputs_run() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     for workload in ["w.toml", "t.csv"] {
         let output = place.flashloom(&["run", "d.toml", workload, "--verify"]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -51,7 +51,7 @@ fn valid_inputs_run() {
 
 #[test]
 fn missing_files_are_refused() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     place.refused(&["run", "none.toml", "w.toml"], &["none.toml: cannot be read", "check its name"]);
     place.refused(&["run", "none", "w.toml"], &["none: is neither a file nor a device", "flashloom devices"]);
     place.refused(&["run", "d.toml", "none.toml"], &["none.toml: cannot be read", "check its name"]);
@@ -62,7 +62,7 @@ fn missing_files_are_refused() {
 
 #[test]
 fn directories_in_place_of_files_are_refused() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     fs::create_dir(place.path("dir")).expect("created");
     fs::create_dir(place.path("dir.toml")).expect("created");
     place.refused(&["run", "dir.toml", "w.toml"], &["dir.toml: ", "irectory"]);
@@ -75,7 +75,7 @@ fn directories_in_place_of_files_are_refused() {
 
 #[test]
 fn impossible_devices_are_refused() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     place.device_refused("channels", "chanels", &["d.toml:5: flash.chanels", "not a known key", "`channels`?"]);
     place.device_refused("\"20%\"", "\"20us\"", &["d.toml:13: ftl.over-provisioning", "`20us`", "e.g."]);
     place.device_refused("\"20%\"", "0.2", &["d.toml:13: ftl.over-provisioning", "`0.2` has no unit", "e.g."]);
@@ -93,7 +93,7 @@ fn impossible_devices_are_refused() {
 
 #[test]
 fn impossible_queues_and_flows_are_refused() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     for (host, wanted) in [
         ("queues = 0", &["d.toml:10: host.queues: is zero", "at least one"][..]),
         ("burst = 0", &["d.toml:10: host.burst: is zero"]),
@@ -121,7 +121,7 @@ fn impossible_queues_and_flows_are_refused() {
 
 #[test]
 fn all_faults_are_reported_at_once() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let faulty = DEVICE.replace("channels = 2", "channels = 0").replace("queue-depth = 8", "queue-depth = 0");
     place.write("d.toml", faulty);
     place.refused(&["run", "d.toml", "w.toml"], &["d.toml:5: ", "d.toml:10: "]);
@@ -132,7 +132,7 @@ fn all_faults_are_reported_at_once() {
 
 #[test]
 fn impossible_workloads_are_refused() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let refused = |from: &str, to: &str, wanted: &[&str]| {
         place.write("w.toml", WORKLOAD.replace(from, to));
         place.refused(&["run", "d.toml", "w.toml"], wanted);
@@ -151,7 +151,7 @@ fn impossible_workloads_are_refused() {
 
 #[test]
 fn damaged_and_too_large_traces_are_refused() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     place.trace_refused(&TRACE[..TRACE.len() - 12], &["t.csv:2: "]);
     place.trace_refused(&TRACE.replace("8192,4096", "8192,-4096"), &["t.csv:2: ", "-4096"]);
     place.trace_refused(&TRACE.replace("8192", "81920000000"), &["t.csv:2: ", "beyond the capacity", "--extent wrap"]);
@@ -192,7 +192,7 @@ fn gzip(plain: &[u8]) -> Vec<u8> {
 
 #[test]
 fn unwritable_outputs_are_refused() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     place.refused(&["run", "d.toml", "w.toml", "--out", "no/such/out"], &["no/such/out: cannot be written", "exists"]);
     place.refused(&["run", "d.toml", "w.toml", "--out", "d.toml/out"], &["d.toml/out: cannot be written"]);
     place.refused(&["run", "d.toml", "w.toml", "--out", "d.toml"], &["d.toml: is a file", "another name"]);
@@ -206,7 +206,7 @@ fn unwritable_outputs_are_refused() {
 
 #[test]
 fn a_drive_that_wears_out_in_preconditioning_is_refused() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let run = ["run", "d.toml", "w.toml", "--precondition", "fill", "--set", "flash.faults.program-failures=\"30%\""];
     let run = [&run[..], &["--save-snapshot", "s"]].concat();
     place.refused(&run, &["precondition fill: so many blocks failed", "read-only", "lower the shares in flash.faults"]);
@@ -215,7 +215,7 @@ fn a_drive_that_wears_out_in_preconditioning_is_refused() {
 
 #[test]
 fn damaged_snapshots_and_those_of_other_drives_are_refused() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let make = ["run", "d.toml", "w.toml", "--precondition", "fill", "--save-snapshot", "s", "--quiet"];
     assert!(place.flashloom(&make).status.success());
     let run = ["run", "d.toml", "w.toml", "--load-snapshot", "s"];

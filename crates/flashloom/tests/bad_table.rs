@@ -19,7 +19,7 @@
 //! > WORDS ... WORDS      words of the message, in this order; each row has this line
 //! ```
 //!
-//! Each row runs in a folder of its own with the files of [`FILES`]. [`Row::faults`] checks more than the words.
+//! Each row runs in a folder of its own with the files of [`FILES`]. [`RefusalCase::faults`] checks more than the words.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;
@@ -155,7 +155,7 @@ const JARGON: [&str; 32] = [
 ];
 
 #[derive(Debug, Default)]
-struct Row {
+struct RefusalCase {
     subject: &'static str,
     line: usize,
     arguments: Vec<String>,
@@ -213,13 +213,20 @@ fn bytes(text: &str) -> Vec<u8> {
     bytes.repeat(times)
 }
 
-fn rows() -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
+fn rows() -> Vec<RefusalCase> {
+    let mut rows: Vec<RefusalCase> = Vec::new();
     for (subject, text) in SUBJECTS {
         for (i, line) in text.lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
             let Some(about) = line.strip_prefix("  ") else {
                 let arguments = words(line);
-                rows.push(Row { subject, line: i + 1, arguments, code: 2, lines: 10, ..Row::default() });
+                rows.push(RefusalCase {
+                    subject,
+                    line: i + 1,
+                    arguments,
+                    code: 2,
+                    lines: 10,
+                    ..RefusalCase::default()
+                });
                 continue;
             };
             let row = rows.last_mut().expect("a row stands above");
@@ -325,7 +332,7 @@ fn place(text: &str, len: usize) -> usize {
     usize::try_from(if place < 0 { len as i64 + place } else { place }).expect("inside the file")
 }
 
-impl Row {
+impl RefusalCase {
     fn prepare(&self, dir: &Path) -> Vec<u8> {
         let mut stdin = Vec::new();
         for step in &self.steps {
@@ -526,7 +533,7 @@ fn a_wrong_row_fails() {
         ("devices", &["r"], "has a result"),
     ] {
         let (words, code, lines) = (words.to_vec(), 2, 10);
-        let row = Row { arguments: self::words(arguments), words, code, lines, ..Row::default() };
+        let row = RefusalCase { arguments: self::words(arguments), words, code, lines, ..RefusalCase::default() };
         let faults = row.faults(sound.path());
         assert!(faults.iter().any(|fault| fault.contains(wanted)), "{arguments}: {faults:?}");
     }

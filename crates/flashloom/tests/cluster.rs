@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::common::Place;
+use crate::common::WorkFolder;
 
 /// A drive of a few blocks, so that a run takes a millisecond.
 const TINY: &str = "name = \"tiny\"\n[flash]\npart = \"K9K8G08U0M\"\nchannels = 1\nchips = 1\nplanes = 1\nblocks = 32\n\
@@ -21,8 +21,8 @@ const STUDY: &str = "name = \"many\"\ndevice = \"tiny.toml\"\nworkload = \"w.tom
     [[axis]]\nname = \"limit\"\nkey = \"run.limit\"\nvalues = [10, 20, 50, 100, 200]\n";
 const RUNS: usize = 40;
 
-fn place() -> Place {
-    Place::with(&[("tiny.toml", TINY), ("w.toml", REQUESTS), ("s.toml", STUDY)])
+fn place() -> WorkFolder {
+    WorkFolder::with(&[("tiny.toml", TINY), ("w.toml", REQUESTS), ("s.toml", STUDY)])
 }
 
 /// The files below a folder by their names.
@@ -46,12 +46,12 @@ fn points(store: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files(&store.join("points"))
 }
 
-fn whole(place: &Place) {
+fn whole(place: &WorkFolder) {
     place.printed(&["study", "s.toml", "--store", "whole", "--out", "whole-out", "--quiet"]);
 }
 
 /// Runs each shard in a process of its own, with a store of its own.
-fn run_shards(place: &Place, count: usize) -> Vec<Value> {
+fn run_shards(place: &WorkFolder, count: usize) -> Vec<Value> {
     let begin = |number: usize| -> Child {
         let (shard, store) = (format!("{number}/{count}"), format!("shard-{number}"));
         let mut command =
@@ -67,7 +67,7 @@ fn run_shards(place: &Place, count: usize) -> Vec<Value> {
     children.into_iter().map(result).collect()
 }
 
-fn merge(place: &Place, from: &[String], into: &str) -> Value {
+fn merge(place: &WorkFolder, from: &[String], into: &str) -> Value {
     let from: Vec<&str> = from.iter().map(String::as_str).collect();
     place.json(&[&["store", "merge"], &from[..], &["--store", into, "--json"]].concat())
 }

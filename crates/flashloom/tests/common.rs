@@ -88,9 +88,9 @@ pub(crate) fn program() -> Command {
 }
 
 /// A temporary folder in which tests run the command.
-pub(crate) struct Place(pub(crate) tempfile::TempDir);
+pub(crate) struct WorkFolder(pub(crate) tempfile::TempDir);
 
-impl Place {
+impl WorkFolder {
     /// A folder with `d.toml` ([`DEVICE`]), `w.toml` ([`WORKLOAD`]) and `t.csv` ([`TRACE`]).
     pub(crate) fn new() -> Self {
         Self::with(&[("d.toml", DEVICE), ("w.toml", WORKLOAD), ("t.csv", TRACE)])

@@ -11,10 +11,10 @@ use serve::{Disk, Engine, EngineOptions, Failed, Job, Operation};
 use study::catalogue::Device;
 
 use crate::common::schema::faults;
-use crate::common::{DEVICE, Place};
+use crate::common::{DEVICE, WorkFolder};
 
 /// Serves the small device: it takes commands at `drive.ctl`, and records its requests.
-fn served(place: &Place, on_cut: OnCut) -> Engine {
+fn served(place: &WorkFolder, on_cut: OnCut) -> Engine {
     let device = Device::parse(DEVICE).unwrap_or_else(|faults| panic!("{faults}"));
     let record = RecordTo { path: place.path("recorded.parquet"), force: false, inputs: Vec::new() };
     let options = EngineOptions {
@@ -38,13 +38,13 @@ fn write(drive: &Engine, start: u64, byte: u8) -> Result<Vec<u8>, Failed> {
     ask(drive, Operation::Write { data: vec![byte; 4096], fua: true }, start, 8)
 }
 
-fn ctl(place: &Place, arguments: &[&str]) -> String {
+fn ctl(place: &WorkFolder, arguments: &[&str]) -> String {
     place.printed(&[&["ctl", "drive.ctl"], arguments].concat())
 }
 
 #[test]
 fn a_served_drive_does_what_ctl_says() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let drive = served(&place, OnCut::End);
     assert_eq!(write(&drive, 0, 7), Ok(Vec::new()));
     let status = place.json(&["ctl", "drive.ctl", "status", "--json"]);
@@ -87,7 +87,7 @@ fn a_served_drive_does_what_ctl_says() {
 
 #[test]
 fn a_recording_is_a_workload() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let drive = served(&place, OnCut::Hold);
     for n in 0..40 {
         assert_eq!(write(&drive, n * 8, n as u8), Ok(Vec::new()));

@@ -5,7 +5,7 @@ use std::process::Output;
 use serde_json::Value;
 use testkit::small::drive_with_endurance;
 
-use crate::common::Place;
+use crate::common::WorkFolder;
 
 const WRITES: &str = "name = \"w\"\nrequests = 300000\narrivals = { kind = \"closed\", depth = 32 }\n[[stream]]\n\
                       reads = \"0%\"\nsizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
@@ -14,8 +14,8 @@ const STUDY: &str = "name = \"wornstudy\"\ndevice = \"worn.toml\"\nworkload = \"
     [[claim]]\nid = \"W1\"\nsays = \"the worn one is faster\"\n[[claim.expect]]\nmetric = \"requests-per-s\"\n\
     order = { of = [{ drive = \"fresh\" }, { drive = \"worn\" }], by = \"10%\" }\n";
 
-fn place() -> Place {
-    Place::with(&[
+fn place() -> WorkFolder {
+    WorkFolder::with(&[
         ("worn.toml", &drive_with_endurance("worn", 6)),
         ("fresh.toml", &drive_with_endurance("fresh", 3_000)),
         ("w.toml", WRITES),

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::common::Place;
+use crate::common::WorkFolder;
 
 /// True if all these programs are installed and devices can be created; otherwise prints what is missing.
 pub(crate) fn can_mount(programs: &[&str]) -> bool {
@@ -54,7 +54,7 @@ fn keeps_its_files(mkfs: &'static str, fsck: &'static str) {
     if !can_mount(&["fstrim", program(mkfs), program(fsck)]) {
         return;
     }
-    let place = Place::with(&[("script.sh", &SCRIPT.replace("MKFS", mkfs).replace("FSCK", fsck))]);
+    let place = WorkFolder::with(&[("script.sh", &SCRIPT.replace("MKFS", mkfs).replace("FSCK", fsck))]);
     let random: Vec<u8> = (0..1_600_000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     place.write("random", random);
     let output = place.flashloom(&["serve", "demo", "--pace", "max", "--run", "timeout 200 sh script.sh"]);

@@ -7,14 +7,14 @@ use std::process::{Output, Stdio};
 use serde_json::Value;
 use testkit::small::CLAIMS;
 
-use crate::common::{DEVICE, Place};
+use crate::common::{DEVICE, WorkFolder};
 
 const STUDY: &str = "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nseeds = [1, 2]\nmetrics = [\"read.p99\"]\n\
     [[axis]]\nname = \"depth\"\nkey = \"run.depth\"\nvalues = [1, 4]\n\
     [[axis]]\nname = \"buffer\"\nkey = \"device.buffer.size\"\nvalues = [\"512KiB\", \"1MiB\"]\n";
 
-fn place() -> Place {
-    let place = Place::new();
+fn place() -> WorkFolder {
+    let place = WorkFolder::new();
     place.write("s.toml", STUDY);
     let banks = STUDY.replace("name = \"s\"", "name = \"b\"").replace("name = \"depth\"", "name = \"banks\"");
     place.write("b.toml", &banks);
@@ -160,7 +160,7 @@ fn csv_has_the_columns_that_are_described() {
     }
 }
 
-fn piped(place: &Place, arguments: &[&str], input: &[u8]) -> Output {
+fn piped(place: &WorkFolder, arguments: &[&str], input: &[u8]) -> Output {
     let mut command = place.command(arguments);
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");

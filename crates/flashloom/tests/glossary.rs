@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use flash::backend::{Cause, Op};
 use report::catalogue::files;
 use study::metric::catalogue;
-use study::watch::journey::Part;
+use study::watch::journey::JourneyPart;
 
 use crate::reference::page;
 
@@ -67,7 +67,7 @@ fn names() -> Vec<(String, &'static str)> {
     names.extend(metrics.map(|entry| (entry.name, "the metrics")));
     let columns = files().into_iter().flat_map(|file| file.columns);
     names.extend(columns.map(|column| (column.name.into_owned(), "the columns")));
-    names.extend(Part::ALL.iter().map(|part| (part.name().to_owned(), "the parts of a response time")));
+    names.extend(JourneyPart::ALL.iter().map(|part| (part.name().to_owned(), "the parts of a response time")));
     names.extend(Cause::ALL.iter().map(|cause| (cause.name().to_owned(), "the causes")));
     names.extend(Op::ALL.iter().map(|op| (op.name().to_owned(), "the operations")));
     names

@@ -8,7 +8,7 @@ use base::io::{Io, IoKind};
 use workload::Source;
 use workload::trace::{Event, TraceOptions};
 
-use crate::common::{Place, program};
+use crate::common::{WorkFolder, program};
 use crate::shown::root;
 
 /// The lengths in sectors of the reads with which the guest marks the beginning and the end. No other read has these lengths.
@@ -53,7 +53,7 @@ fn a_guest_keeps_its_files_and_traces_what_the_drive_records() {
         println!("NOT TESTED: no guest has used a served drive; missing:{}", missing.trim_end());
         return;
     }
-    let place = Place::with(&[]);
+    let place = WorkFolder::with(&[]);
     let command = format!("'{}' \"$unixsocket\" guest", run.display());
     let output = place.flashloom(&["serve", "demo", "--pace", "max", "--record", "drive.parquet", "--run", &command]);
     let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
@@ -108,7 +108,7 @@ fn uses_over_nvme(kind: &str, serve: &[&str], passing: Option<u32>, shown: &[&st
     };
     // fsck.f2fs 1.15 miscounts the free segments of zones whose capacity is less than their size, so these zones have equal ones.
     let whole = [("pages = 96", "pages = 132"), ("\"2256MiB\"", "\"3008MiB\""), ("\"24MiB\"", "\"32MiB\"")];
-    let place = Place::with(&[
+    let place = WorkFolder::with(&[
         ("unbuffered.toml", &device("demo.toml", &[("[buffer]\nsize = \"8MiB\"\n", "")])),
         ("whole-zones.toml", &device("demo-zones.toml", &whole)),
     ]);

@@ -5,34 +5,34 @@
 use std::fs;
 use std::path::Path;
 
-use study::watch::journey::Part;
+use study::watch::journey::JourneyPart;
 
 use crate::links::pages_below;
 use crate::pictures::{assert_fresh, sources};
-use crate::shown::{Page, Share, furnish};
+use crate::shown::{MarkdownPage, Share, furnish};
 
 const FOLDER: &str = "docs/src";
 
 /// The files in `img` that a page shows.
-fn shown(page: &Page) -> impl Iterator<Item = &str> {
+fn shown(page: &MarkdownPage) -> impl Iterator<Item = &str> {
     let targets = page.text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     targets.filter_map(|target| Some(target.split_once("img/")?.1))
 }
 
 /// The pictures of a page that are drawn from the output of its commands, without `.png`. Drawings (`.svg`) are made by hand.
-fn pictures(page: &Page) -> Vec<&str> {
+fn pictures(page: &MarkdownPage) -> Vec<&str> {
     shown(page).filter_map(|file| file.strip_suffix(".png")).collect()
 }
 
 /// The pictures of a page whose data its commands have not written into `folder`.
-fn unmade<'a>(page: &'a Page, folder: &Path) -> Vec<&'a str> {
+fn unmade<'a>(page: &'a MarkdownPage, folder: &Path) -> Vec<&'a str> {
     let is_made = |picture: &&str| sources(picture).iter().all(|file| folder.join(file).is_file());
     pictures(page).into_iter().filter(|picture| !is_made(picture)).collect()
 }
 
 /// Runs a page of the guide in its own folder; returns the number of commands.
 fn play(name: &str, share: Share) -> usize {
-    let page = Page::at(&format!("{FOLDER}/{name}.md"));
+    let page = MarkdownPage::at(&format!("{FOLDER}/{name}.md"));
     let kept = if share == Share::Quick { "guide" } else { "guide-whole" };
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(kept).join(name.replace('/', "-"));
     if folder.exists() {
@@ -110,7 +110,7 @@ fn every_page_outside_the_chapters_runs_as_shown() {
 #[ignore = "make soak"]
 fn every_slow_page_runs_as_shown() {
     for name in names() {
-        let page = Page::at(&format!("{FOLDER}/{name}.md"));
+        let page = MarkdownPage::at(&format!("{FOLDER}/{name}.md"));
         if page.commands().iter().any(|shown| shown.takes_minutes) {
             play(&name, Share::All);
         }
@@ -121,7 +121,7 @@ fn every_slow_page_runs_as_shown() {
 fn picture_names_are_unique_and_every_picture_is_used() {
     let mut all: Vec<(String, String)> = Vec::new();
     for name in names() {
-        let page = Page::at(&format!("{FOLDER}/{name}.md"));
+        let page = MarkdownPage::at(&format!("{FOLDER}/{name}.md"));
         all.extend(shown(&page).map(|file| (file.to_owned(), name.clone())));
     }
     all.sort();
@@ -139,7 +139,7 @@ fn picture_names_are_unique_and_every_picture_is_used() {
 #[test]
 fn a_page_with_a_wrong_command_or_output_fails() {
     let place = tempfile::tempdir().expect("a directory");
-    let page = |text: &str| Page { name: "docs/src/page.md".into(), text: text.into() };
+    let page = |text: &str| MarkdownPage { name: "docs/src/page.md".into(), text: text.into() };
     let sound = "```toml d.toml\nname = 1\n```\n```console\n$ flashloom check d.toml | cat\n...\n$ echo $?\n2\n```\n";
     assert_eq!(page(sound).play(place.path(), Share::Quick, |_| false), 1);
     let slow = page("```console\n$ flashloom reproduce hydra   # four minutes\nall hold\n```\n");
@@ -167,9 +167,9 @@ fn a_page_with_a_wrong_command_or_output_fails() {
 
 #[test]
 fn the_guide_explains_the_parts_of_a_latency_in_the_order_of_the_table() {
-    let page = Page::at(&format!("{FOLDER}/explain-it.md"));
+    let page = MarkdownPage::at(&format!("{FOLDER}/explain-it.md"));
     let (_, table) = page.text.split_once("| part | the request waits for |").expect("the table of parts");
     let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
     let named: Vec<&str> = rows.map(|row| row.trim_matches('|').split('|').next().expect("a cell").trim()).collect();
-    assert_eq!(named, Part::ALL.map(|part| format!("`{}`", part.name())));
+    assert_eq!(named, JourneyPart::ALL.map(|part| format!("`{}`", part.name())));
 }

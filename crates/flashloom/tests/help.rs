@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::common::{ALL_KINDS, NO_STORE, Place, TRACE, buffered};
+use crate::common::{ALL_KINDS, NO_STORE, TRACE, WorkFolder, buffered};
 use crate::mqsim::{CONFIG, FLOWS};
 use crate::torture::TORTURE;
 
@@ -16,7 +16,7 @@ fn listed(help: &str) -> Vec<String> {
 }
 
 /// The help texts of all commands without subcommands.
-fn helps(place: &Place, way: &[&str]) -> Vec<(String, String)> {
+fn helps(place: &WorkFolder, way: &[&str]) -> Vec<(String, String)> {
     let help = place.printed(&[way, &["--help"]].concat());
     let inner = listed(&help);
     if inner.is_empty() {
@@ -54,7 +54,7 @@ fn served(socket: &std::path::Path, text: &str) -> serve::Engine {
 fn every_example_of_the_help_runs() {
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_flashloom")).parent().expect("a folder");
     let path = format!("{}:/usr/bin:/bin", program.display());
-    let place = Place::new();
+    let place = WorkFolder::new();
     place.printed(&["compare", "w.toml", "d.toml", "--precondition", "none", "--store", "s"]);
     let key = place.printed(&["store", "show", "last", "--key", "--store", "s"]);
     let mut ran = 0;
@@ -72,7 +72,7 @@ fn every_example_of_the_help_runs() {
                 continue;
             }
             let here =
-                Place::with(&[("mine.csv", "0,W,0,8192\n90,R,0,4096\n"), ("msr.csv", TRACE), ("KEY.json", &key)]);
+                WorkFolder::with(&[("mine.csv", "0,W,0,8192\n90,R,0,4096\n"), ("msr.csv", TRACE), ("KEY.json", &key)]);
             here.write("ssd.xml", CONFIG);
             here.write("flows.xml", FLOWS);
             let sockets = [("drive.ctl", STRIPED), ("raid.ctl", MIRRORED)];

@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 
 use base::engine::Rng;
 
-use crate::common::{Place, buffered};
+use crate::common::{WorkFolder, buffered};
 use crate::serve::{Server, client};
 
 /// Bytes of a request, which writes one place.
@@ -37,7 +37,7 @@ fn content(place: u64, number: u64) -> Vec<u8> {
 }
 
 #[derive(Clone, Debug)]
-enum Asked {
+enum SentRequest {
     Write {
         place: u64,
         number: u64,
@@ -52,7 +52,7 @@ enum Asked {
 /// A client that sends requests ahead of the replies, and knows the possible contents of each sector.
 struct Client {
     stream: UnixStream,
-    open: BTreeMap<u64, Asked>,
+    open: BTreeMap<u64, SentRequest>,
     sent: u64,
 }
 
@@ -93,17 +93,17 @@ impl Promises {
 }
 
 impl Client {
-    fn new(place: &Place) -> Self {
+    fn new(place: &WorkFolder) -> Self {
         Self { stream: client(place, "s", ""), open: BTreeMap::new(), sent: 0 }
     }
 
-    fn send(&mut self, promises: &mut Promises, asked: Asked) {
+    fn send(&mut self, promises: &mut Promises, asked: SentRequest) {
         let (command, offset, data) = match &asked {
-            Asked::Write { place, number } => (1_u16, place * BYTES as u64, content(*place, *number)),
-            Asked::Flush(_) => (3, 0, Vec::new()),
-            Asked::Read { place } => (0, place * BYTES as u64, Vec::new()),
+            SentRequest::Write { place, number } => (1_u16, place * BYTES as u64, content(*place, *number)),
+            SentRequest::Flush(_) => (3, 0, Vec::new()),
+            SentRequest::Read { place } => (0, place * BYTES as u64, Vec::new()),
         };
-        if let Asked::Write { place, number } = &asked {
+        if let SentRequest::Write { place, number } = &asked {
             assert_eq!(promises.places.len() as u64, *number);
             promises.places.push(*place);
         }
@@ -129,9 +129,9 @@ impl Client {
             return Some(error);
         }
         match asked {
-            Asked::Write { place, number } => promises.acknowledged[place as usize] = number,
-            Asked::Flush(covers) => promises.settle(&covers),
-            Asked::Read { place } => {
+            SentRequest::Write { place, number } => promises.acknowledged[place as usize] = number,
+            SentRequest::Flush(covers) => promises.settle(&covers),
+            SentRequest::Read { place } => {
                 let mut data = vec![0; BYTES];
                 self.stream.read_exact(&mut data).ok()?;
                 promises.check(place, &data);
@@ -143,14 +143,14 @@ impl Client {
     /// Sends a write, or now and then a flush.
     fn any(&mut self, promises: &mut Promises, rng: &mut Rng) {
         if rng.below(12) == 0 {
-            return self.send(promises, Asked::Flush(promises.acknowledged.clone()));
+            return self.send(promises, SentRequest::Flush(promises.acknowledged.clone()));
         }
         let place = rng.below(PLACES);
         // A place has one outstanding write only, because the drive may reorder two.
-        let is_busy = |asked: &Asked| matches!(asked, Asked::Write { place: busy, .. } if *busy == place);
+        let is_busy = |asked: &SentRequest| matches!(asked, SentRequest::Write { place: busy, .. } if *busy == place);
         if !self.open.values().any(is_busy) {
             let number = promises.places.len() as u64;
-            self.send(promises, Asked::Write { place, number });
+            self.send(promises, SentRequest::Write { place, number });
         }
     }
 
@@ -178,14 +178,14 @@ impl Client {
     }
 
     fn flush(&mut self, promises: &mut Promises) {
-        self.send(promises, Asked::Flush(promises.acknowledged.clone()));
+        self.send(promises, SentRequest::Flush(promises.acknowledged.clone()));
         self.finish(promises);
     }
 
     /// Reads all places of a drive that was just started.
     fn read_all(&mut self, promises: &mut Promises) {
         for place in 0..PLACES {
-            self.send(promises, Asked::Read { place });
+            self.send(promises, SentRequest::Read { place });
             self.finish(promises);
         }
     }
@@ -194,7 +194,7 @@ impl Client {
 /// Serves the drive of `d.toml` from the directory `d`.
 const KEPT: [&str; 7] = ["d.toml", "--socket", "s", "--state", "d", "--pace", "max"];
 
-fn kept(place: &Place, more: &[&str]) -> Server {
+fn kept(place: &WorkFolder, more: &[&str]) -> Server {
     Server::start(place, &[&KEPT, more].concat())
 }
 
@@ -230,7 +230,7 @@ fn families() -> Vec<(&'static str, String)> {
 fn a_killed_program_loses_nothing_that_was_flushed() {
     for (seed, (family, device)) in (0..).zip(families()) {
         println!("{family}, seed {seed}");
-        let place = Place::with(&[("d.toml", &device)]);
+        let place = WorkFolder::with(&[("d.toml", &device)]);
         let (mut promises, mut rng) = (Promises::new(), Rng::stream(seed, "kept.killed"));
         for _ in 0..5 {
             let server = kept(&place, &[]);
@@ -263,7 +263,7 @@ fn a_killed_program_loses_nothing_that_was_flushed() {
 #[should_panic(expected = "was safe")]
 fn a_drive_that_ignores_flushes_is_found() {
     let device = buffered("").replace("size = \"512KiB\"", "size = \"512KiB\"\nflush = \"ignore\"");
-    let place = Place::with(&[("d.toml", &device)]);
+    let place = WorkFolder::with(&[("d.toml", &device)]);
     let mut promises = Promises::new();
     let server = kept(&place, &[]);
     let mut client = Client::new(&place);
@@ -277,8 +277,8 @@ fn a_drive_that_ignores_flushes_is_found() {
 }
 
 /// A drive in the directory `d` with flushed data, whose server has ended.
-fn used(device: &str) -> (Place, Promises) {
-    let place = Place::with(&[("d.toml", device)]);
+fn used(device: &str) -> (WorkFolder, Promises) {
+    let place = WorkFolder::with(&[("d.toml", device)]);
     let mut promises = Promises::new();
     let server = kept(&place, &["--sync"]);
     let mut client = Client::new(&place);
@@ -291,7 +291,7 @@ fn used(device: &str) -> (Place, Promises) {
 
 /// The message of a command that must be refused.
 #[track_caller]
-fn refused(place: &Place, arguments: &[&str]) -> String {
+fn refused(place: &WorkFolder, arguments: &[&str]) -> String {
     let output = place.flashloom(&[&["serve"], arguments].concat());
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
@@ -357,7 +357,7 @@ fn only_a_new_drive_is_prepared() {
 }
 
 /// Changes a byte of a file.
-fn flip(place: &Place, file: &str, at: u64) {
+fn flip(place: &WorkFolder, file: &str, at: u64) {
     let file = fs::OpenOptions::new().read(true).write(true).open(place.path(file)).expect("there");
     let mut byte = [0];
     file.read_exact_at(&mut byte, at).expect("a byte");
@@ -387,17 +387,17 @@ fn damage_is_refused_or_a_failed_read_and_never_other_data() {
     let server = kept(&place, &[]);
     let mut client = Client::new(&place);
     for _ in 0..3 {
-        client.send(&mut promises, Asked::Read { place: victim });
+        client.send(&mut promises, SentRequest::Read { place: victim });
         assert_eq!(client.take(&mut promises), Some(EIO));
     }
     for other in (0..PLACES).filter(|other| *other != victim) {
-        client.send(&mut promises, Asked::Read { place: other });
+        client.send(&mut promises, SentRequest::Read { place: other });
         client.finish(&mut promises);
     }
     let number = promises.places.len() as u64;
-    client.send(&mut promises, Asked::Write { place: victim, number });
+    client.send(&mut promises, SentRequest::Write { place: victim, number });
     client.flush(&mut promises);
-    client.send(&mut promises, Asked::Read { place: victim });
+    client.send(&mut promises, SentRequest::Read { place: victim });
     client.finish(&mut promises);
     let (code, said) = server.end("TERM");
     assert_eq!(code, Some(0), "{said}");
@@ -470,7 +470,7 @@ fn a_power_cut_leaves_the_files_as_the_flash() {
 
 #[test]
 fn several_drives_have_a_directory_each() {
-    let place = Place::with(&[("d.toml", &buffered(""))]);
+    let place = WorkFolder::with(&[("d.toml", &buffered(""))]);
     let serve = ["--export", "a=d.toml", "--export", "b-2=d.toml", "--socket", "s", "--pace", "max", "--state", "all"];
     for (life, byte) in [(0, [0; 2]), (1, [7, 9])] {
         let server = Server::start(&place, &serve);
@@ -500,7 +500,7 @@ fn several_drives_have_a_directory_each() {
 
 #[test]
 fn data_in_files_take_no_memory() {
-    let place = Place::with(&[]);
+    let place = WorkFolder::with(&[]);
     let serve = ["compare-dirik", "--socket", "s", "--memory", "320MiB", "--run", "true"];
     // Without `--state` the content may outgrow the memory, which a note says, while the tables fit.
     let output = place.flashloom(&[&["serve"], &serve[..]].concat());
@@ -526,7 +526,7 @@ fn get(address: &str, path: &str) -> String {
 
 #[test]
 fn metrics_and_health_of_the_running_program() {
-    let place = Place::with(&[("d.toml", &buffered(""))]);
+    let place = WorkFolder::with(&[("d.toml", &buffered(""))]);
     let metrics = ["d.toml", "--socket", "s", "--pace", "max", "--metrics", "127.0.0.1:0"];
     let mut server = Server::start(&place, &metrics);
     let mut said = server.says();

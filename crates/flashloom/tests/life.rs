@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 use testkit::small::drive_with_endurance;
 
-use crate::common::Place;
+use crate::common::WorkFolder;
 
 const WRITES: &str = "name = \"w\"\nrequests = 10\narrivals = { kind = \"closed\", depth = 32 }\n[[stream]]\n\
                       reads = \"0%\"\nsizes = [{ size = \"64KiB\" }]\naddress = { pattern = \"uniform\" }\n";
@@ -16,13 +16,13 @@ const STUDY: &str = "name = \"lives\"\ndevice = \"d.toml\"\nworkload = \"w.toml\
     [[claim]]\nid = \"L1\"\nsays = \"twice the cycles, twice the data\"\n[[claim.expect]]\nmetric = \"life.tbw\"\n\
     ratio = { at = { cycles = 20 }, to = { cycles = 10 }, between = [1.6, 2.1] }\n";
 
-fn place() -> Place {
+fn place() -> WorkFolder {
     let drive =
         drive_with_endurance("d", 30).replace("endurance = 30\n", "endurance = 30\nendurance_spread = \"10%\"\n");
-    Place::with(&[("d.toml", &drive), ("w.toml", WRITES), ("s.toml", STUDY)])
+    WorkFolder::with(&[("d.toml", &drive), ("w.toml", WRITES), ("s.toml", STUDY)])
 }
 
-fn run(place: &Place, options: &[&str]) -> (String, String) {
+fn run(place: &WorkFolder, options: &[&str]) -> (String, String) {
     let output = place.flashloom(&[&["run", "d.toml", "w.toml", "--until", "worn", "--quiet"], options].concat());
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));

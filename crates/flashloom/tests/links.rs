@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use crate::shown::{Page, root};
+use crate::shown::{MarkdownPage, root};
 
 /// Folders that git does not keep.
 const IGNORED: [&str; 3] = ["target", "out", "node_modules"];
@@ -115,7 +115,7 @@ fn named_files(text: &str) -> Vec<String> {
 fn every_link_and_every_path_in_a_page_exists() {
     let (mut faults, mut links_seen) = (Vec::new(), 0);
     for name in pages_below("") {
-        let text = prose(&Page::at(&name).text);
+        let text = prose(&MarkdownPage::at(&name).text);
         for target in links(&text) {
             links_seen += 1;
             faults.extend(fault(&name, &target).map(|why| format!("{name}: ({target}) {why}")));
@@ -132,7 +132,7 @@ fn every_link_and_every_path_in_a_page_exists() {
 
 #[test]
 fn the_table_of_contents_lists_every_page_once() {
-    let summary = Page::at("docs/src/SUMMARY.md");
+    let summary = MarkdownPage::at("docs/src/SUMMARY.md");
     let mut listed: Vec<String> = links(&summary.text).iter().map(|target| format!("docs/src/{target}")).collect();
     listed.push("docs/src/SUMMARY.md".to_owned());
     listed.sort();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::browser::{Browser, LOOKS, Look};
-use crate::common::Place;
+use crate::common::WorkFolder;
 use crate::page::chromium;
 use crate::reading::examination;
 use crate::serve::{Server, client, place, reply, request};
@@ -27,7 +27,7 @@ struct Live {
 }
 
 impl Live {
-    fn start(place: &Place, arguments: &[&str]) -> Self {
+    fn start(place: &WorkFolder, arguments: &[&str]) -> Self {
         let web = ["--socket", "s", "--web", "127.0.0.1:0", "--on-cut", "hold"];
         let mut server = Server::start(place, &[arguments, &web].concat());
         let lines = BufReader::new(server.child.stderr.as_mut().expect("piped")).lines();
@@ -65,16 +65,16 @@ impl Live {
 }
 
 /// Clients that write and read until they are stopped.
-struct Load {
+struct ClientLoad {
     is_over: Arc<AtomicBool>,
     clients: Vec<std::thread::JoinHandle<()>>,
 }
 
-impl Load {
+impl ClientLoad {
     /// The number of blocks of 4 KiB that the clients use.
     const BLOCKS: u64 = 128;
 
-    fn start(place: &Place) -> Self {
+    fn start(place: &WorkFolder) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let streams = [(); 3].map(|()| client(place, "s", ""));
         let of = |(number, mut stream)| {
@@ -107,7 +107,7 @@ impl Load {
 fn a_plain_client_hears_of_the_load_and_of_the_clients() {
     let place = place();
     let live = Live::start(&place, &["d.toml", "--pace", "max"]);
-    let load = Load::start(&place);
+    let load = ClientLoad::start(&place);
     let all = Mutex::new(Vec::new());
     let wanted = |frame: &Value| {
         let texts = frame["incidents"].as_array().expect("a list").iter();
@@ -155,7 +155,7 @@ fn the_page_lives_in_a_browser() {
     let Some(program) = chromium() else { return };
     let place = place();
     let live = Live::start(&place, &["d.toml", "--pace", "max", "--verify"]);
-    let load = Load::start(&place);
+    let load = ClientLoad::start(&place);
     let (mut browser, examination) = (Browser::start(program), examination());
     for look @ Look { width, dark } in LOOKS {
         browser.visit("about:blank", look);

@@ -6,13 +6,13 @@ use std::process::Output;
 
 use serde_json::Value;
 
-use crate::common::Place;
+use crate::common::WorkFolder;
 
 pub(crate) const CONFIG: &str = include_str!("mqsim/ssdconfig.xml");
 pub(crate) const FLOWS: &str = include_str!("mqsim/workload.xml");
 
-fn place() -> Place {
-    Place::with(&[("ssdconfig.xml", CONFIG), ("workload.xml", FLOWS)])
+fn place() -> WorkFolder {
+    WorkFolder::with(&[("ssdconfig.xml", CONFIG), ("workload.xml", FLOWS)])
 }
 
 /// The configuration with another value of a parameter.
@@ -28,7 +28,7 @@ fn said(output: &Output) -> String {
 }
 
 /// The value that a key has in the resolved device.
-fn checked(place: &Place, toml: &str) -> String {
+fn checked(place: &WorkFolder, toml: &str) -> String {
     place.write("d.toml", toml);
     place.printed(&["check", "d.toml"])
 }

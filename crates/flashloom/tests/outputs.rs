@@ -8,7 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use crate::common::{DEVICE, NO_STORE, Place, WORKLOAD};
+use crate::common::{DEVICE, NO_STORE, WORKLOAD, WorkFolder};
 
 const STUDY: &str = "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nmetrics = [\"read.mean\"]\n";
 
@@ -16,14 +16,18 @@ const REQUEST: &str = "128166372003061629,hm,0,Read,0,4096,100\n";
 
 /// A writing command, the option of its output, and its input files.
 #[derive(Clone, Copy)]
-struct Writer {
+struct WritingCommand {
     command: &'static [&'static str],
     option: &'static str,
     inputs: &'static [&'static str],
 }
 
-const fn writer(command: &'static [&'static str], option: &'static str, inputs: &'static [&'static str]) -> Writer {
-    Writer { command, option, inputs }
+const fn writer(
+    command: &'static [&'static str],
+    option: &'static str,
+    inputs: &'static [&'static str],
+) -> WritingCommand {
+    WritingCommand { command, option, inputs }
 }
 
 const RUN: &[&str] = &["run", "d.toml", "w.toml", "--flow", "t.csv,open", "--extent", "wrap", "--quiet"];
@@ -34,7 +38,7 @@ const STUDIES: &[&str] = &["study", "s.toml", "--quiet"];
 const RUN_READS: &[&str] = &["d.toml", "w.toml", "t.csv"];
 
 /// Every output file.
-const FILES: [Writer; 13] = [
+const FILES: [WritingCommand; 13] = [
     writer(RUN, "--report", RUN_READS),
     writer(RUN, "--requests", RUN_READS),
     writer(RUN, "--timeline", RUN_READS),
@@ -51,7 +55,7 @@ const FILES: [Writer; 13] = [
 ];
 
 /// Every output folder, with one file of its results.
-const FOLDERS: [(Writer, &str); 4] = [
+const FOLDERS: [(WritingCommand, &str); 4] = [
     (writer(RUN, "--out", RUN_READS), "config.toml"),
     (writer(EXPLAIN, "--out", &["d.toml", "w.toml"]), "config.toml"),
     (writer(COMPARE, "--out", &["d.toml", "w.toml"]), "compare.toml"),
@@ -59,14 +63,14 @@ const FOLDERS: [(Writer, &str); 4] = [
 ];
 
 /// A folder with inputs of all kinds.
-fn place() -> Place {
+fn place() -> WorkFolder {
     let trace = REQUEST.repeat(20);
-    let place = Place::with(&[("d.toml", DEVICE), ("w.toml", WORKLOAD), ("s.toml", STUDY), ("t.csv", &trace)]);
+    let place = WorkFolder::with(&[("d.toml", DEVICE), ("w.toml", WORKLOAD), ("s.toml", STUDY), ("t.csv", &trace)]);
     place.done(&["run", "d.toml", "w.toml", "--save-snapshot", "state"]);
     place
 }
 
-impl Place {
+impl WorkFolder {
     /// All files, including those in subfolders, with their content.
     fn content(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let (mut found, mut folders) = (Vec::new(), vec![self.0.path().to_owned()]);
@@ -110,7 +114,7 @@ impl Place {
     }
 }
 
-impl Writer {
+impl WritingCommand {
     /// The command line of the writer with `path` as its output.
     fn to<'a>(&self, path: &'a str, more: &[&'a str]) -> Vec<&'a str> {
         let option: &[&'static str] = if self.option.is_empty() { &[] } else { &[self.option] };
@@ -224,7 +228,7 @@ fn two_outputs_to_one_path_are_refused() {
 }
 
 /// A character device in the folder if the test has the permission to make one, otherwise the machine's own device.
-fn device(place: &Place, name: &str, minor: &str) -> String {
+fn device(place: &WorkFolder, name: &str, minor: &str) -> String {
     let path = place.path(name);
     let made = Command::new("mknod").arg(&path).args(["c", "1", minor]).stderr(Stdio::null()).status();
     let usable = made.is_ok_and(|made| made.success()) && fs::OpenOptions::new().write(true).open(&path).is_ok();

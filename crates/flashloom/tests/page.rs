@@ -32,13 +32,13 @@ pub(crate) fn chromium() -> Option<&'static str> {
 }
 
 /// An opened page: its final HTML and its console messages.
-struct Opened {
+struct RenderedPage {
     html: String,
     console: Vec<String>,
 }
 
 /// Opens a file, with a query after its name, in a new browser.
-fn open(browser: &str, file: &Path, query: &str, options: &[&str]) -> Opened {
+fn open(browser: &str, file: &Path, query: &str, options: &[&str]) -> RenderedPage {
     let profile = tempfile::tempdir().expect("a directory");
     let mut command = Command::new(browser);
     command.arg(format!("--user-data-dir={}", profile.path().display())).args(options).args([
@@ -58,21 +58,24 @@ fn open(browser: &str, file: &Path, query: &str, options: &[&str]) -> Opened {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let html = String::from_utf8(output.stdout).expect("a page");
     assert!(html.contains("<html"), "no page: {said}");
-    Opened { html, console: said.lines().filter(|line| line.contains("CONSOLE")).map(ToOwned::to_owned).collect() }
+    RenderedPage {
+        html,
+        console: said.lines().filter(|line| line.contains("CONSOLE")).map(ToOwned::to_owned).collect(),
+    }
 }
 
 /// A folder with the report of a run, and what the run printed.
-struct Place {
-    dir: crate::common::Place,
+struct ReportFolder {
+    dir: crate::common::WorkFolder,
     json: &'static Value,
 }
 
-impl Place {
+impl ReportFolder {
     /// The shared run of all tests.
     fn new() -> Self {
         static RUN: OnceLock<(String, Value)> = OnceLock::new();
         let device = buffered("controllers = \"per-die\"");
-        let dir = crate::common::Place::with(&[("d.toml", &device), ("w.toml", ALL_KINDS)]);
+        let dir = crate::common::WorkFolder::with(&[("d.toml", &device), ("w.toml", ALL_KINDS)]);
         let (html, json) = RUN.get_or_init(|| {
             let steps = ["--precondition", "fill,random:x1"];
             let json =
@@ -162,7 +165,7 @@ fn compare(html: &str, json: &Value) -> usize {
 #[test]
 fn the_browser_draws_every_chart_and_shows_the_numbers_of_the_json() {
     let Some(browser) = chromium() else { return };
-    let place = Place::new();
+    let place = ReportFolder::new();
     let opened = open(browser, &place.page(), "", &[]);
     assert!(opened.console.is_empty(), "{:#?}", opened.console);
     let data = data(&opened.html);
@@ -195,7 +198,7 @@ const LOOK: &str = "<p id=\"found\"></p><script>\nonload = () => setTimeout(() =
 #[test]
 fn the_browser_draws_dark_pages_and_narrow_screens() {
     let Some(browser) = chromium() else { return };
-    let place = Place::new();
+    let place = ReportFolder::new();
     let (light, dark) = ("#1c1c1c", "#ececea");
     // The query asks for dark, the system prefers light.
     let opened = open(browser, &place.page(), "?theme=dark", &[]);
@@ -231,7 +234,7 @@ fn the_browser_draws_dark_pages_and_narrow_screens() {
 #[test]
 fn the_browser_draws_a_comparison() {
     let Some(browser) = chromium() else { return };
-    let place = Place::new();
+    let place = ReportFolder::new();
     let mut command = program();
     let options = ["--precondition", "none", "--limit", "500", "--quiet", "--report", "c.html"];
     let run = command.current_dir(place.dir.0.path()).args(["compare", "w.toml", "d.toml", "dirik-1x2"]).args(options);
@@ -277,7 +280,7 @@ setTimeout(() => {
 #[test]
 fn charts_zoom_together_show_values_and_print_in_light_colours() {
     let Some(browser) = chromium() else { return };
-    let place = Place::new();
+    let place = ReportFolder::new();
     let acted = place.dir.0.path().join("acted.html");
     let html = fs::read_to_string(place.page()).expect("there");
     // After the library, before the script that draws.
@@ -305,7 +308,7 @@ fn charts_zoom_together_show_values_and_print_in_light_colours() {
 #[test]
 fn the_browser_reports_a_broken_page_and_a_fetch() {
     let Some(browser) = chromium() else { return };
-    let place = Place::new();
+    let place = ReportFolder::new();
     let html = fs::read_to_string(place.page()).expect("there");
     let planted = place.dir.0.path().join("planted.html");
     let plantings = "<img src=\"http://example.invalid/a.png\"><script>fetch('http://example.invalid/a.json')</script>\

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::shown::Page;
-use pinned::{Finding, Number, Studies, findings, numbers, shows, verdict};
+use crate::shown::MarkdownPage;
+use pinned::{Number, ReproducedFinding, Studies, findings, numbers, shows, verdict};
 
 use crate::common::program;
 
@@ -36,7 +36,7 @@ fn page(paper: &str) -> String {
 }
 
 /// A row of a page's table of claims: identifier, claim, the paper's number, ours, verdict.
-struct Row<'a> {
+struct ClaimRow<'a> {
     id: &'a str,
     claim: &'a str,
     paper: &'a str,
@@ -56,13 +56,13 @@ fn cells(line: &str) -> Vec<&str> {
     line.trim_matches('|').split('|').map(str::trim).collect()
 }
 
-fn rows(page: &str) -> Vec<Row<'_>> {
+fn rows(page: &str) -> Vec<ClaimRow<'_>> {
     let mut rows = Vec::new();
     for line in page.lines().filter(|line| line.starts_with("| ")) {
         if let [id, claim, paper, here, verdict] = cells(line)[..]
             && is_id(id)
         {
-            rows.push(Row { id, claim, paper, here, verdict });
+            rows.push(ClaimRow { id, claim, paper, here, verdict });
         }
     }
     rows
@@ -135,7 +135,7 @@ fn assert_pinned(paper: &str, place: &str, text: &str, texts: &[&str], measured:
     }
 }
 
-fn measured<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<f64> {
+fn measured<'a>(findings: impl Iterator<Item = &'a ReproducedFinding>) -> Vec<f64> {
     findings.flat_map(|finding| numbers(&finding.measured)).map(|number| number.value).collect()
 }
 
@@ -193,7 +193,10 @@ fn every_number_of_a_page_is_pinned() {
         }
         // Outputs that the page shows, which `guide.rs` compares.
         texts.extend(
-            Page::at(&format!("docs/src/papers/{paper}.md")).commands().into_iter().flat_map(|shown| shown.output),
+            MarkdownPage::at(&format!("docs/src/papers/{paper}.md"))
+                .commands()
+                .into_iter()
+                .flat_map(|shown| shown.output),
         );
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let measured = measured(findings.iter());
@@ -306,7 +309,7 @@ fn every_page_shows_its_picture() {
 }
 
 /// The findings of a Flashloom command, in the order of the files.
-fn found(arguments: &[&str]) -> Vec<Finding> {
+fn found(arguments: &[&str]) -> Vec<ReproducedFinding> {
     let mut command = program();
     let output = command.args(arguments).args(["--json", "--quiet"]).output().expect("it starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -315,7 +318,7 @@ fn found(arguments: &[&str]) -> Vec<Finding> {
     let mut found = Vec::new();
     for claim in json["claims"].as_array().expect("claims") {
         for finding in claim["findings"].as_array().expect("findings") {
-            found.push(Finding {
+            found.push(ReproducedFinding {
                 id: text(&claim["id"]),
                 study: text(&finding["study"]),
                 measured: text(&finding["measured"]),
@@ -326,7 +329,7 @@ fn found(arguments: &[&str]) -> Vec<Finding> {
     found
 }
 
-fn assert_found(mut found: Vec<Finding>, mut pinned: Vec<Finding>) {
+fn assert_found(mut found: Vec<ReproducedFinding>, mut pinned: Vec<ReproducedFinding>) {
     for all in [&mut found, &mut pinned] {
         all.sort_by(|a, b| (&a.id, &a.study).cmp(&(&b.id, &b.study)));
     }

@@ -1,7 +1,7 @@
 //! PostgreSQL on a served drive: under pgbench, and with power cuts. If a program or a permission is missing, a test
 //! prints that it tested nothing.
 
-use crate::common::Place;
+use crate::common::WorkFolder;
 use crate::file_systems::can_mount;
 use crate::shown::root;
 
@@ -64,7 +64,7 @@ fn pgbench_finds_all_that_it_committed() {
     if !is_there() {
         return;
     }
-    let place = Place::with(&[("script.sh", PGBENCH)]);
+    let place = WorkFolder::with(&[("script.sh", PGBENCH)]);
     let output = place.flashloom(&["serve", "demo", "--pace", "max", "--verify", "--run", "timeout 200 sh script.sh"]);
     let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     assert!(output.status.success(), "{said:?} {}", place.read("pgbench.log"));
@@ -79,7 +79,7 @@ fn postgres_on_ext4_keeps_what_it_committed() {
     }
     let scripts = root().join(".ci/torture");
     let scripts = scripts.display();
-    let place = Place::with(&[(
+    let place = WorkFolder::with(&[(
         "t.toml",
         &format!(
             "name = \"PostgreSQL\"\ndevice = \"demo\"\ncheck-limit = \"120s\"\npoints = {{ random = 8, most = 8 }}\n\

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use study::metric::Dimension;
 
 use crate::browser::{Browser, LOOKS, Look};
-use crate::common::{ALL_KINDS, Place, buffered};
+use crate::common::{ALL_KINDS, WorkFolder, buffered};
 use crate::page::chromium;
 
 const DESKTOP: Look = LOOKS[0];
@@ -55,12 +55,12 @@ by = "victim of garbage collection"
 
 /// The pages of all tests: a run, a comparison, a study with figures and one without.
 fn pages() -> &'static [PathBuf; 4] {
-    static MADE: OnceLock<(Place, [PathBuf; 4])> = OnceLock::new();
+    static MADE: OnceLock<(WorkFolder, [PathBuf; 4])> = OnceLock::new();
     let (_, pages) = MADE.get_or_init(|| {
         let device = buffered("controllers = \"per-die\"");
         let drawn = [STUDY, FIGURE].concat();
         let files = [("d.toml", device.as_str()), ("w.toml", ALL_KINDS), ("s.toml", STUDY), ("f.toml", &drawn)];
-        let place = Place::with(&files);
+        let place = WorkFolder::with(&files);
         let run = |arguments: &[&str]| {
             let output = place.flashloom(arguments);
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

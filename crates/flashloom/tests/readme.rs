@@ -3,21 +3,21 @@
 use std::fs;
 use std::path::Path;
 
-use study::watch::journey::Part;
+use study::watch::journey::JourneyPart;
 
 use crate::pictures::assert_demo_fresh;
-use crate::shown::blocks::{Block, Shown, blocks};
-use crate::shown::{Page, Share, furnish};
+use crate::shown::blocks::{FencedBlock, ShownCommand, blocks};
+use crate::shown::{MarkdownPage, Share, furnish};
 
 /// Commands that take half a minute or more. Other tests run them and compare the output shown here.
 const ELSEWHERE: [(&str, &str); 2] = [("make demo", "readme.rs"), ("flashloom reproduce dirik", "studies.rs")];
 
-fn readme() -> Page {
-    Page::at("README.md")
+fn readme() -> MarkdownPage {
+    MarkdownPage::at("README.md")
 }
 
 /// A command in README.md, with the output that README shows.
-pub(crate) fn shown(command: &str) -> Shown {
+pub(crate) fn shown(command: &str) -> ShownCommand {
     let all = readme().commands();
     all.into_iter().find(|shown| shown.command == command && !shown.output.is_empty()).expect("README.md shows it")
 }
@@ -40,7 +40,7 @@ fn make_demo_prints_the_output_shown() {
 
 #[test]
 fn every_block_is_a_file_or_a_command_that_prints_the_output_shown() {
-    let elsewhere = |shown: &Shown| ELSEWHERE.iter().any(|(command, _)| *command == shown.command);
+    let elsewhere = |shown: &ShownCommand| ELSEWHERE.iter().any(|(command, _)| *command == shown.command);
     let compared = readme().play(place().path(), Share::All, elsewhere);
     assert!(compared >= 3, "{compared} commands");
 }
@@ -65,18 +65,18 @@ fn every_named_command_and_option_exists() {
 #[test]
 fn the_readme_names_the_parts_of_explain_as_its_table_does() {
     let forms = readme().blocks().into_iter().find_map(|block| match block {
-        Block::Forms(text) => Some(text),
+        FencedBlock::Forms(text) => Some(text),
         _ => None,
     });
     let forms = forms.expect("what it does");
     let of = forms.split("percentile band:").nth(1).expect("the parts").split("\nflashloom").next().expect("their end");
     let named: Vec<&str> = of.split(',').map(str::trim).collect();
-    assert_eq!(named, Part::ALL.map(Part::name));
+    assert_eq!(named, JourneyPart::ALL.map(JourneyPart::name));
 }
 
 #[test]
 fn the_comparison_finds_a_changed_line() {
-    let shown = |output: &str| Shown {
+    let shown = |output: &str| ShownCommand {
         line: 1,
         command: "flashloom".into(),
         takes_minutes: false,
@@ -94,7 +94,7 @@ fn the_comparison_finds_a_changed_line() {
     }
     let text = "x\n```console\n$ flashloom a \\\n    --b c   # two minutes\nout\n```\n```toml f.toml\nk = 1\n```\n```\nold\n```\n";
     match &blocks(text)[..] {
-        [Block::Console(all), Block::File(name, toml), Block::Unknown(line, _)] => {
+        [FencedBlock::Console(all), FencedBlock::File(name, toml), FencedBlock::Unknown(line, _)] => {
             assert_eq!((all[0].command.as_str(), all[0].output.join("")), ("flashloom a --b c", "out".to_owned()));
             assert!(all[0].takes_minutes);
             assert_eq!((name.as_str(), toml.as_str(), *line), ("f.toml", "k = 1\n", 10));

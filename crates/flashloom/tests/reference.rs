@@ -20,7 +20,7 @@ use workload::generate::{GeneratorSpec, builtin};
 use workload::script::ScriptSpec;
 
 use effects::Effects;
-use fields::Fields;
+use fields::FieldNames;
 use keys::{Source, sections};
 
 use crate::common::program;
@@ -53,8 +53,8 @@ fn read(text: &str) -> Value {
 }
 
 /// The order of keys, taken from files that have every table.
-fn fields() -> Fields {
-    let mut fields = Fields::default();
+fn fields() -> FieldNames {
+    let mut fields = FieldNames::default();
     let devices = fixtures().into_iter().map(|fixture| serde_json::to_value(&fixture.spec).expect("a description"));
     for device in devices.chain(ssd::builtin().iter().map(|(_, text)| read(text))) {
         fields.note::<Spec>(&device);
@@ -66,7 +66,7 @@ fn fields() -> Fields {
     fields
 }
 
-fn device_keys(fields: &Fields) -> String {
+fn device_keys(fields: &FieldNames) -> String {
     let schema = schema("device");
     let effects = Effects::of_devices(&schema);
     let intro = "# Keys of a device file\n\nA device file describes a drive in TOML. `flashloom check FILE` summarises it or \
@@ -76,7 +76,7 @@ fn device_keys(fields: &Fields) -> String {
     format!("{intro}{}", sections(&Source { schema: &schema, fields, effects: &effects }))
 }
 
-fn workload_keys(fields: &Fields) -> String {
+fn workload_keys(fields: &FieldNames) -> String {
     let effects = Effects::unknown();
     let [generator, script, zones] = ["workload", "script", "zone-writes"].map(schema);
     let intro = "# Keys of a workload file\n\nA workload file in TOML describes a generator of requests, or lists them one \
@@ -94,7 +94,7 @@ fn workload_keys(fields: &Fields) -> String {
     )
 }
 
-fn study_keys(fields: &Fields) -> String {
+fn study_keys(fields: &FieldNames) -> String {
     let schema = schema("study");
     let intro = "# Keys of a study file\n\nA study file in TOML names a device, a workload, axes along which keys change, and \
                  what is expected of the results. [Metrics](metrics.md) has all numbers that it can name. Terms are in the \

@@ -1,8 +1,8 @@
 //! Each name of an earlier version is refused with a message that has the current name.
 
-use study::config::{RENAMED, Renamed};
+use study::config::{FormerName, RENAMED};
 
-use crate::common::{Place, WORKLOAD};
+use crate::common::{WORKLOAD, WorkFolder};
 
 /// A drive that has every renamed key.
 const DEVICE: &str = r#"name = "small"
@@ -22,14 +22,14 @@ map = { kind = "fmmu" }
 
 #[test]
 fn an_old_name_is_refused_with_the_new_one() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     place.write("d.toml", DEVICE);
     place.write("w.toml", WORKLOAD);
     for renamed in RENAMED {
         let (arguments, now) = match renamed {
-            Renamed::Key { path, now } => (format!("run d.toml w.toml --set {path}=1"), now),
-            Renamed::Value { path, old, now } => (format!("run d.toml w.toml --set {path}=\"{old}\""), now),
-            Renamed::Metric { old, now } => {
+            FormerName::Key { path, now } => (format!("run d.toml w.toml --set {path}=1"), now),
+            FormerName::Value { path, old, now } => (format!("run d.toml w.toml --set {path}=\"{old}\""), now),
+            FormerName::Metric { old, now } => {
                 let study =
                     format!("name = \"s\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nmetrics = [\"{old}\"]\n");
                 place.write("s.toml", study);

@@ -2,16 +2,16 @@
 
 use std::fs;
 
-use crate::common::{ALL_KINDS, Place, buffered};
+use crate::common::{ALL_KINDS, WorkFolder, buffered};
 
 /// A folder with a drive whose flash fails, and a workload with requests of all kinds.
-fn place() -> Place {
+fn place() -> WorkFolder {
     let fails = r#"controllers = "none"
 faults = { program-failures = "0.01%", erase-failures = "0.01%", initial-bad-blocks = "1%" }"#;
-    Place::with(&[("d.toml", &buffered(fails)), ("w.toml", ALL_KINDS)])
+    WorkFolder::with(&[("d.toml", &buffered(fails)), ("w.toml", ALL_KINDS)])
 }
 
-impl Place {
+impl WorkFolder {
     /// The JSON of a run with these options.
     #[track_caller]
     fn run(&self, options: &str) -> serde_json::Value {

@@ -2,7 +2,7 @@
 //! results do not.
 
 use crate::common::schema::faults;
-use crate::common::{ALL_KINDS, Place, buffered};
+use crate::common::{ALL_KINDS, WorkFolder, buffered};
 use serde_json::{Value, json};
 
 /// Commands that print JSON, each with the name of its schema and the version in its result.
@@ -74,7 +74,7 @@ const FAMILIES: [(&str, &str); 5] = [
 ];
 
 /// A folder with drives of all families, and their workloads.
-fn place() -> Place {
+fn place() -> WorkFolder {
     let fails = "faults = { program-failures = \"0.01%\", erase-failures = \"0.01%\", initial-bad-blocks = \"1%\" }";
     let reads = ALL_KINDS.replace("50%", "100%").replace("5%\"\nsizes", "0%\"\nsizes").replace("flush =", "# flush =");
     let files = [
@@ -89,7 +89,7 @@ fn place() -> Place {
         ("ones.trace", (0..200).map(|i| format!("{}.5 0 {} 1 {}\n", i, i * 97 % 1000, i % 2)).collect()),
     ];
     let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
-    let place = Place::with(&files);
+    let place = WorkFolder::with(&files);
     for (name, text) in FAMILIES {
         place.write(name, format!("name = \"{}\"\n{text}", name.trim_end_matches(".toml")));
     }
@@ -97,7 +97,7 @@ fn place() -> Place {
 }
 
 /// The schema of this name.
-fn schema(place: &Place, name: &str) -> Value {
+fn schema(place: &WorkFolder, name: &str) -> Value {
     place.json(&["schema", name])
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 use testkit::names;
 
-use crate::common::Place;
+use crate::common::WorkFolder;
 
 const TINY: &str = "name = \"tiny\"\n[flash]\npart = \"K9K8G08U0M\"\nchannels = 1\nchips = 1\nplanes = 1\nblocks = 32\n\
                     pages = 8\n[ftl]\nover-provisioning = \"60%\"\nmap-unit = \"2KiB\"\n";
@@ -15,8 +15,8 @@ const STUDY: &str = "name = \"s\"\ndevice = \"tiny.toml\"\nworkload = \"w.toml\"
                      run = { precondition = [\"fill\"] }\nmetrics = [\"write.mean\"]\n";
 const JOBS: &str = "[global]\nbs=4k\n[first]\nrw=write\n[second]\nstonewall\nrw=read\n";
 
-fn place() -> Place {
-    Place::with(&[
+fn place() -> WorkFolder {
+    WorkFolder::with(&[
         ("tiny.toml", TINY),
         ("w.toml", REQUESTS),
         ("other.toml", REQUESTS),
@@ -26,7 +26,7 @@ fn place() -> Place {
 }
 
 /// The standard output and the standard error of a command.
-fn output(place: &Place, arguments: &[&str]) -> (String, String) {
+fn output(place: &WorkFolder, arguments: &[&str]) -> (String, String) {
     let output = place.command(arguments).output().expect("it starts");
     let [results, said] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("text"));
     assert!(output.status.success(), "{arguments:?}: {said}");
@@ -34,7 +34,7 @@ fn output(place: &Place, arguments: &[&str]) -> (String, String) {
 }
 
 /// The message of a command with an error in its options.
-fn refused(place: &Place, arguments: &[&str]) -> String {
+fn refused(place: &WorkFolder, arguments: &[&str]) -> String {
     let output = place.flashloom(arguments);
     assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     String::from_utf8(output.stderr).expect("text")

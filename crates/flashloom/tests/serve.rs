@@ -6,13 +6,13 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::common::{Place, buffered};
+use crate::common::{WorkFolder, buffered};
 
 /// A timeout that only a hanging test reaches.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(crate) fn place() -> Place {
-    Place::with(&[("d.toml", &buffered(""))])
+pub(crate) fn place() -> WorkFolder {
+    WorkFolder::with(&[("d.toml", &buffered(""))])
 }
 
 /// A server that accepts clients.
@@ -22,7 +22,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn start(place: &Place, arguments: &[&str]) -> Self {
+    pub(crate) fn start(place: &WorkFolder, arguments: &[&str]) -> Self {
         Self::of(place.command(&[&["serve"], arguments].concat()))
     }
 
@@ -70,7 +70,7 @@ impl Drop for Server {
 }
 
 /// A client that has chosen an export and reads simple replies.
-pub(crate) fn client(place: &Place, socket: &str, export: &str) -> UnixStream {
+pub(crate) fn client(place: &WorkFolder, socket: &str, export: &str) -> UnixStream {
     let mut stream = UnixStream::connect(place.path(socket)).expect("a server");
     stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
     let option = [&b"IHAVEOPT"[..], &1_u32.to_be_bytes(), &(export.len() as u32).to_be_bytes(), export.as_bytes()];
@@ -196,7 +196,7 @@ const CLIENTS: &str = "nbdcopy --flush in \"$uri\" && nbdcopy \"$uri\" - | head 
     --verify=crc32c --verify_fatal=1 --minimal > fio.log && \
     fio --name=t --ioengine=nbd --uri=\"$uri\" --size=4M --rw=randtrim --bs=8k --minimal > fio.log";
 
-fn place_of_clients() -> Place {
+fn place_of_clients() -> WorkFolder {
     let image: Vec<u8> = (0..4_u32 << 20).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let place = place();
     place.write("in", &image);

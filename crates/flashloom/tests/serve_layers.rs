@@ -1,7 +1,7 @@
 //! RAIDs and translations over zones as block devices: the command, its clients, and a drive that fails meanwhile.
 
 use crate::common::schema::faults;
-use crate::common::{Place, buffered};
+use crate::common::{WorkFolder, buffered};
 use crate::serve::{Server, client, installed, reply, request};
 
 /// The arguments that make a RAID of the small drive.
@@ -19,14 +19,14 @@ const RAID: [&str; 10] = [
 ];
 const TRANSLATION: [&str; 4] = ["--set", "translation.over-provisioning=40%", "--pace", "max"];
 
-fn served(place: &Place, device: &str, more: &[&str]) -> Server {
+fn served(place: &WorkFolder, device: &str, more: &[&str]) -> Server {
     let all = [device, "--socket", "s", "--control", "c", "--verify"];
     Server::start(place, &[&all[..], more].concat())
 }
 
 #[test]
 fn a_drive_of_a_served_raid_fails_and_nothing_that_clients_wrote_is_lost() {
-    let place = Place::with(&[("d.toml", &buffered(""))]);
+    let place = WorkFolder::with(&[("d.toml", &buffered(""))]);
     let server = served(&place, "d.toml", &RAID);
     let mut stream = client(&place, "s", "");
     for n in 0..64_u8 {
@@ -70,7 +70,7 @@ fn a_drive_of_a_served_raid_fails_and_nothing_that_clients_wrote_is_lost() {
 
 #[test]
 fn what_was_flushed_through_a_served_translation_survives_power_cuts() {
-    let place = Place::with(&[]);
+    let place = WorkFolder::with(&[]);
     let server = served(&place, "demo-zones", &TRANSLATION);
     for round in 1..4_u8 {
         let mut stream = client(&place, "s", "");
@@ -118,7 +118,7 @@ fn no_layer_is_accused_by_real_clients() {
         return;
     }
     for (device, layer, fails) in [("d.toml", &RAID[..], "1"), ("demo-zones", &TRANSLATION, "")] {
-        let place = Place::with(&[("d.toml", &buffered(""))]);
+        let place = WorkFolder::with(&[("d.toml", &buffered(""))]);
         let program = crate::common::program().get_program().to_owned();
         let all = ["serve", device, "--control", "c", "--verify", "--run", CLIENTS];
         let mut command = place.command(&[&all[..], layer].concat());

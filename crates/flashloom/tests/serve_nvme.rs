@@ -4,14 +4,14 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
-use crate::common::{Place, buffered};
+use crate::common::{WorkFolder, buffered};
 
 const ZONED: &str = "name = 'zoned'\n\
     flash = { part = 'dirik-2009', channels = 2, chips = 2, blocks = 40, pages = 16 }\n\
     ftl = { kind = 'zns', map-unit = '2KiB', zns = { max-open = 4, max-active = 6 } }\n";
 
-fn place() -> Place {
-    Place::with(&[("d.toml", &buffered("")), ("z.toml", ZONED)])
+fn place() -> WorkFolder {
+    WorkFolder::with(&[("d.toml", &buffered("")), ("z.toml", ZONED)])
 }
 
 /// A server with the lines that it prints at its start.
@@ -21,7 +21,7 @@ struct Server {
 }
 
 impl Server {
-    fn start(place: &Place, arguments: &[&str], lines: usize) -> Self {
+    fn start(place: &WorkFolder, arguments: &[&str], lines: usize) -> Self {
         let mut command = place.command(&[&["serve"], arguments].concat());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         let mut said = BufReader::new(child.stdout.take().expect("piped")).lines();

@@ -2,18 +2,18 @@
 
 use std::process::Command;
 
-use crate::common::{Place, buffered, program};
+use crate::common::{WorkFolder, buffered, program};
 use crate::serve::installed;
-use crate::shown::Page;
-use crate::shown::blocks::Block;
+use crate::shown::MarkdownPage;
+use crate::shown::blocks::FencedBlock;
 
 /// The content of the file that the guide's page shows with this first line.
 fn shown(first: &str) -> String {
     let starts = |block| match block {
-        Block::Forms(text) if text.starts_with(first) => Some(text),
+        FencedBlock::Forms(text) if text.starts_with(first) => Some(text),
         _ => None,
     };
-    let found = Page::at("docs/src/block-device.md").blocks().into_iter().find_map(starts);
+    let found = MarkdownPage::at("docs/src/block-device.md").blocks().into_iter().find_map(starts);
     found.unwrap_or_else(|| panic!("the page shows nothing that begins with `{first}`"))
 }
 
@@ -26,7 +26,7 @@ fn the_guides_certificates_serve_clients_that_have_them_and_no_others() {
         println!("note: no openssl, and so the guide's certificates are not made");
         return;
     }
-    let place = Place::with(&[("d.toml", &buffered("")), ("certificates.sh", &shown("set -e\n"))]);
+    let place = WorkFolder::with(&[("d.toml", &buffered("")), ("certificates.sh", &shown("set -e\n"))]);
     let made = Command::new("sh").arg("certificates.sh").current_dir(place.0.path()).output().expect("a shell");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     // The certificates name the host. `!` begins a command that must fail; `set -e` ignores such commands.
@@ -52,7 +52,7 @@ fn the_guides_service_is_sound() {
     let line =
         unit.lines().find_map(|line| line.strip_prefix("ExecStart=/usr/local/bin/flashloom ")).expect("a command");
     // The options are accepted, and the missing certificates are reported.
-    let place = Place::with(&[]);
+    let place = WorkFolder::with(&[]);
     let line = line.replace("${CREDENTIALS_DIRECTORY}", "none");
     let output = place.flashloom(&line.split_whitespace().collect::<Vec<_>>());
     let said = String::from_utf8_lossy(&output.stderr);
@@ -62,7 +62,7 @@ fn the_guides_service_is_sound() {
     }
     let path = program().get_program().to_string_lossy().into_owned();
     place.write("flashloom.service", unit.replace("/usr/local/bin/flashloom", &path));
-    let verify = |place: &Place| {
+    let verify = |place: &WorkFolder| {
         let mut analyze = Command::new("systemd-analyze");
         let output = analyze.args(["verify", "./flashloom.service"]).current_dir(place.0.path()).output();
         let output = output.expect("it starts");

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use crate::common::Place;
+use crate::common::WorkFolder;
 use crate::serve::{Server, client, installed, place, reply, request};
 
 /// Serves a drive to clients that write, flush, cut its power, and read. Returns the exit code and the outputs.
@@ -169,7 +169,7 @@ fn drives_of_every_paper_are_not_accused_by_real_clients() {
     for device in
         ["compare-dirik", "compare-sung", "compare-chang", "compare-hydra", "compare-fmmu", "mix-buffered-fast"]
     {
-        let place = Place::with(&[]);
+        let place = WorkFolder::with(&[]);
         let program = crate::common::program().get_program().to_owned();
         let mut command =
             place.command(&["serve", device, "--pace", "max", "--control", "c", "--verify", "--run", CLIENTS]);

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use blocks::{Block, Shown, blocks};
+use blocks::{FencedBlock, ShownCommand, blocks};
 use refresh::refreshed;
 
 use crate::common::{NO_STORE, program};
@@ -52,7 +52,7 @@ pub(crate) fn furnish(folder: &Path) {
 
 /// A page in Markdown.
 #[derive(Debug)]
-pub(crate) struct Page {
+pub(crate) struct MarkdownPage {
     /// The path of the page in the repository.
     pub(crate) name: String,
     pub(crate) text: String,
@@ -66,21 +66,21 @@ pub(crate) enum Share {
     All,
 }
 
-impl Page {
+impl MarkdownPage {
     /// The page at a path in the repository.
     pub(crate) fn at(name: &str) -> Self {
         let text = fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         Self { name: name.to_owned(), text }
     }
 
-    pub(crate) fn blocks(&self) -> Vec<Block> {
+    pub(crate) fn blocks(&self) -> Vec<FencedBlock> {
         blocks(&self.text)
     }
 
     /// All commands of the page.
-    pub(crate) fn commands(&self) -> Vec<Shown> {
+    pub(crate) fn commands(&self) -> Vec<ShownCommand> {
         let consoles = self.blocks().into_iter().filter_map(|block| match block {
-            Block::Console(all) => Some(all),
+            FencedBlock::Console(all) => Some(all),
             _ => None,
         });
         consoles.flatten().collect()
@@ -96,7 +96,7 @@ impl Page {
     }
 
     /// Runs a command as a reader does who has built the repository.
-    fn run(&self, shown: &Shown, folder: &Path) -> Output {
+    fn run(&self, shown: &ShownCommand, folder: &Path) -> Output {
         if let Some(target) = shown.command.strip_prefix("make ") {
             let recipe = recipe(target);
             let run = recipe.iter().find_map(|line| line.split_once("debug/flashloom ")).expect("it runs Flashloom").1;
@@ -130,7 +130,7 @@ impl Page {
 
     /// Runs a command and compares its output. The page may show standard error too. Returns the exit code; if the output differs,
     /// also the reason and the lines to show instead.
-    fn differs(&self, shown: &Shown, folder: &Path) -> (i32, Option<(String, Vec<String>)>) {
+    fn differs(&self, shown: &ShownCommand, folder: &Path) -> (i32, Option<(String, Vec<String>)>) {
         let output = self.run(shown, folder);
         let status = output.status.code().unwrap_or(-1);
         let place = format!("{}:{}: `{}`", self.name, shown.line, shown.command);
@@ -151,7 +151,7 @@ impl Page {
     }
 
     /// Runs a command, compares its output, and returns its exit code.
-    pub(crate) fn compare(&self, shown: &Shown, folder: &Path) -> i32 {
+    pub(crate) fn compare(&self, shown: &ShownCommand, folder: &Path) -> i32 {
         let (status, differs) = self.differs(shown, folder);
         assert!(differs.is_none(), "{}", differs.expect("it differs").0);
         status
@@ -164,7 +164,7 @@ impl Page {
     }
 
     /// Writes the page with other outputs.
-    fn bless(&self, fresh: &[(&Shown, Vec<String>)]) {
+    fn bless(&self, fresh: &[(&ShownCommand, Vec<String>)]) {
         let mut lines: Vec<String> = self.text.lines().map(ToOwned::to_owned).collect();
         for (shown, output) in fresh.iter().rev() {
             lines.splice(shown.output_at..shown.output_at + shown.output.len(), output.iter().cloned());
@@ -174,16 +174,21 @@ impl Page {
 
     /// Writes all files of the page into a folder, runs its commands there one after another, and compares. A command
     /// that fails is followed by `echo $?` and its exit code. Returns how many commands ran.
-    pub(crate) fn play(&self, folder: &Path, share: Share, is_compared_elsewhere: impl Fn(&Shown) -> bool) -> usize {
+    pub(crate) fn play(
+        &self,
+        folder: &Path,
+        share: Share,
+        is_compared_elsewhere: impl Fn(&ShownCommand) -> bool,
+    ) -> usize {
         let (mut files, mut used, mut compared) = (Vec::new(), BTreeSet::new(), 0);
         let (blocks, mut fresh) = (self.blocks(), Vec::new());
         for block in &blocks {
             match block {
-                Block::File(name, text) => {
+                FencedBlock::File(name, text) => {
                     fs::write(folder.join(name), text).expect("written");
                     files.push(name);
                 }
-                Block::Console(all) => {
+                FencedBlock::Console(all) => {
                     let mut status = 0;
                     for shown in all {
                         let place = format!("{}:{}", self.name, shown.line);
@@ -211,16 +216,16 @@ impl Page {
                     }
                     assert_eq!(status, 0, "{}: the last command of a block failed: show its exit code", self.name);
                 }
-                Block::Include(path) => self.assert_included(path),
-                Block::Forms(_) => {}
-                Block::Quotation(line) => {
+                FencedBlock::Include(path) => self.assert_included(path),
+                FencedBlock::Forms(_) => {}
+                FencedBlock::Quotation(line) => {
                     assert!(
                         self.has_tests_of_its_own(),
                         "{}:{line}: a file without a name, or a command that no test runs",
                         self.name
                     );
                 }
-                Block::Unknown(line, kind) => {
+                FencedBlock::Unknown(line, kind) => {
                     panic!(
                         "{}:{line}: ```{kind} is none of `toml NAME`, `csv NAME`, `ini NAME`, `sh NAME`, `xml NAME`, `yaml NAME`, \
                          `console`, `text`",
@@ -231,7 +236,7 @@ impl Page {
         }
         // A written file may name another one: a study names its device.
         let named = |file: &str| {
-            used.contains(file) || blocks.iter().any(|b| matches!(b, Block::File(_, text) if text.contains(file)))
+            used.contains(file) || blocks.iter().any(|b| matches!(b, FencedBlock::File(_, text) if text.contains(file)))
         };
         for file in files {
             assert!(named(file), "{} shows {file}, and no command that uses it", self.name);

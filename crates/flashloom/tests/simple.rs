@@ -7,7 +7,7 @@ use flashloom::units::{Lpn, Psn, SuperblockId};
 /// An FTL whose writes and copies share one open block. Each write is followed by a copy from another die, if there is one. It
 /// never collects garbage.
 #[derive(Clone, Debug)]
-struct Shared {
+struct SharedBlockFtl {
     pages: u32,
     dies: u32,
     die_blocks: u32,
@@ -15,7 +15,7 @@ struct Shared {
     next: u32,
 }
 
-impl Shared {
+impl SharedBlockFtl {
     fn take(&mut self) -> Psn {
         let (block, page) = (self.next / self.pages, self.next % self.pages);
         self.next += 1;
@@ -27,7 +27,7 @@ impl Shared {
     }
 }
 
-impl SimpleFtl for Shared {
+impl SimpleFtl for SharedBlockFtl {
     fn mount(drive: &SimpleDrive<'_>) -> Self {
         assert_eq!((drive.name, drive.erases(SuperblockId::new(0))), ("shared", 0));
         assert!(!drive.is_failing(SuperblockId::new(0)));
@@ -70,7 +70,7 @@ impl SimpleFtl for Shared {
 
 #[test]
 fn a_copy_does_not_overtake_an_earlier_page_of_its_block() {
-    register_simple_ftl::<Shared>("shared", "1").expect("a new name");
+    register_simple_ftl::<SharedBlockFtl>("shared", "1").expect("a new name");
     let text = |capacity: &str| {
         format!(
             "name = 'own'\n\

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::common::{Place, program};
+use crate::common::{WorkFolder, program};
 
 /// A drive of a few blocks, so that a run takes a millisecond.
 const TINY: &str = "name = \"tiny\"\n[flash]\npart = \"K9K8G08U0M\"\nchannels = 1\nchips = 1\nplanes = 1\nblocks = 32\n\
@@ -28,8 +28,8 @@ fn study(points: usize) -> String {
     )
 }
 
-fn place(points: usize) -> Place {
-    Place::with(&[("tiny.toml", TINY), ("w.toml", REQUESTS), ("s.toml", &study(points))])
+fn place(points: usize) -> WorkFolder {
+    WorkFolder::with(&[("tiny.toml", TINY), ("w.toml", REQUESTS), ("s.toml", &study(points))])
 }
 
 /// The Parquet files of a store by their names.
@@ -48,7 +48,7 @@ fn stored(said: &[u8]) -> usize {
     at.map_or(0, |at| words[at - 3].parse().expect("a number"))
 }
 
-fn begin(place: &Place, store: &str) -> Child {
+fn begin(place: &WorkFolder, store: &str) -> Child {
     let mut command = place.command(&["study", "s.toml", "--store", store, "--jobs", "2", "--quiet", "--json"]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
 }

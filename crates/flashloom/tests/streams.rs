@@ -52,9 +52,9 @@ const SAYING: [(&str, i32); 9] = [
     ("", 2),
 ];
 
-struct Place(tempfile::TempDir);
+struct WorkFolder(tempfile::TempDir);
 
-impl Place {
+impl WorkFolder {
     fn new() -> Self {
         let place = Self(tempfile::tempdir().expect("a directory"));
         let mine = STUDY.split("[[claim]]").next().unwrap_or_default();
@@ -86,7 +86,7 @@ fn broken() -> Stdio {
 
 #[test]
 fn a_full_standard_output_is_an_error_for_every_command() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     for line in PRINTING {
         let output = place.command(line).stdout(full()).output().expect("it starts");
         let said = String::from_utf8_lossy(&output.stderr);
@@ -102,7 +102,7 @@ fn a_full_standard_output_is_an_error_for_every_command() {
 
 #[test]
 fn a_closed_pipe_on_standard_output_is_no_error() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     for line in PRINTING {
         let output = place.command(line).stdout(broken()).output().expect("it starts");
         let said = String::from_utf8_lossy(&output.stderr);
@@ -113,7 +113,7 @@ fn a_closed_pipe_on_standard_output_is_no_error() {
 
 #[test]
 fn a_closed_standard_error_changes_no_result() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     for (line, code) in SAYING {
         for stderr in [full, broken] {
             let status = place.command(line).stdout(Stdio::null()).stderr(stderr()).status().expect("it starts");
@@ -127,7 +127,7 @@ fn a_closed_standard_error_changes_no_result() {
 /// With a closed standard error, the next opened file must not get its descriptor and receive its messages.
 #[test]
 fn closed_streams_are_not_mistaken_for_files() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     for (line, code) in SAYING {
         for closed in ["2>&-", "1>&- 2>&-", "0<&- 1>&- 2>&-"] {
             let mut shell = Command::new("sh");

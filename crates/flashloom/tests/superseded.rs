@@ -1,7 +1,7 @@
 //! Keys that exclude each other: a later key replaces an earlier one, and a note says so. Notes also name effects that axes and
 //! limits do not have.
 
-use crate::common::Place;
+use crate::common::WorkFolder;
 
 const STUDY: &str = "name = \"op\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nrun = { precondition = [\"fill\"] }\n\
     metrics = [\"mean\"]\nset = { workload = { stream = [{ reads = \"0%\", sizes = [{ size = \"4KiB\" }], \
@@ -13,7 +13,7 @@ fn said(output: &std::process::Output) -> String {
 
 #[test]
 fn an_axis_over_one_key_replaces_the_other_that_the_device_has() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     place.write("d.toml", place.read("d.toml").replace("over-provisioning = \"20%\"", "capacity = \"20MiB\""));
     let axis = "[[axis]]\nname = \"OP\"\nkey = \"device.ftl.over-provisioning\"\nvalues = [\"20%\", \"50%\"]\n";
     place.write("op.toml", format!("{STUDY}{axis}"));
@@ -35,7 +35,7 @@ fn an_axis_over_one_key_replaces_the_other_that_the_device_has() {
 
 #[test]
 fn an_axis_along_which_no_result_changes_is_a_warning_in_every_face() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let axis = "[[axis]]\nname = \"depth of the queue\"\nkey = \"device.host.queue-depth\"\nvalues = [4000, 8000]\n";
     place.write("idle.toml", format!("{STUDY}{axis}"));
     let warning =
@@ -59,7 +59,7 @@ fn an_axis_along_which_no_result_changes_is_a_warning_in_every_face() {
 
 #[test]
 fn a_limit_extends_a_described_workload_and_a_trace_says_where_it_ends() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let run = |workload: &str| place.json(&["run", "d.toml", workload, "--limit", "250", "--quiet", "--json"]);
     let described = run("w.toml");
     assert_eq!((described["requests"].as_u64(), described["notes"].is_null()), (Some(250), true));
@@ -72,7 +72,7 @@ fn a_limit_extends_a_described_workload_and_a_trace_says_where_it_ends() {
 
 #[test]
 fn a_rate_below_one_a_second_is_shown_with_its_digits() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let slow = place
         .read("w.toml")
         .replace("arrivals = { kind = \"closed\", depth = 4 }", "arrivals = { kind = \"fixed\", rate = \"0.25/s\" }");

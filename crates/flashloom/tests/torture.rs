@@ -1,6 +1,6 @@
 //! `flashloom torture` from outside: honest drives lose nothing, dishonest drives are found, and a loss can be rebuilt.
 
-use crate::common::{ALL_KINDS, Place, buffered};
+use crate::common::{ALL_KINDS, WorkFolder, buffered};
 use crate::file_systems::can_mount;
 use crate::shown::root;
 
@@ -9,14 +9,14 @@ pub(crate) const TORTURE: &str = "name = \"small\"\ndevice = \"d.toml\"\nworkloa
     points = { random = 40 }\n";
 
 /// A folder with the torture, extended by the settings `more`.
-fn place(more: &str) -> Place {
+fn place(more: &str) -> WorkFolder {
     let flushes = ALL_KINDS.replace("every = 100", "every = 4");
-    Place::with(&[("d.toml", &buffered("")), ("w.toml", &flushes), ("t.toml", &format!("{TORTURE}{more}"))])
+    WorkFolder::with(&[("d.toml", &buffered("")), ("w.toml", &flushes), ("t.toml", &format!("{TORTURE}{more}"))])
 }
 
 /// The standard output of a torture that finds a loss.
 #[track_caller]
-fn lost(place: &Place, arguments: &[&str]) -> String {
+fn lost(place: &WorkFolder, arguments: &[&str]) -> String {
     let output = place.flashloom(arguments);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
@@ -137,14 +137,14 @@ fn software_over_nbd_is_recorded_and_its_promises_are_checked() {
 
 /// The content of the file that the guide shows under this name.
 fn shown(name: &str) -> String {
-    let page = crate::shown::Page::at("docs/src/cut-the-power.md").text;
+    let page = crate::shown::MarkdownPage::at("docs/src/cut-the-power.md").text;
     let behind = page.split_once(&format!("`{name}`:\n\n```text\n")).expect("the file is on the page").1;
     behind.split_once("```").expect("a whole block").0.to_owned()
 }
 
 /// The drive of the guide.
 fn small_drive() -> String {
-    let page = crate::shown::Page::at("docs/src/cut-the-power.md").text;
+    let page = crate::shown::MarkdownPage::at("docs/src/cut-the-power.md").text;
     let behind = page.split_once("```toml small.toml\n").expect("the drive").1;
     behind.split_once("```").expect("a block").0.to_owned()
 }
@@ -207,7 +207,7 @@ fn rocksdb_on_ext4_keeps_what_it_committed() {
     let scripts = root().join(".ci/torture");
     let scripts = scripts.display();
     for how in ["sync", "nosync"] {
-        let place = Place::with(&[("small.toml", &small_drive())]);
+        let place = WorkFolder::with(&[("small.toml", &small_drive())]);
         place.write(
             "t.toml",
             format!(

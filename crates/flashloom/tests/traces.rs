@@ -6,10 +6,10 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-use crate::common::{DEVICE, Place};
-use crate::shown::{Page, root};
+use crate::common::{DEVICE, WorkFolder};
+use crate::shown::{MarkdownPage, root};
 
-impl Place {
+impl WorkFolder {
     /// Runs the command with these bytes on standard input, from a pipe.
     fn fed(&self, arguments: &[&str], bytes: &[u8]) -> Output {
         let mut command = self.command(arguments);
@@ -44,7 +44,7 @@ fn spc(requests: u32) -> String {
 
 #[test]
 fn a_trace_from_a_pipe_runs_like_one_from_a_file() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let text = spc(2_000);
     place.write("t.spc", text.as_bytes());
     let packed = Command::new("gzip").arg("-c").arg(place.path("t.spc")).output().expect("gzip").stdout;
@@ -81,7 +81,7 @@ fn a_trace_from_a_pipe_runs_like_one_from_a_file() {
 
 #[test]
 fn faults_in_a_pipe_are_reported_with_their_line() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let bad = spc(5) + "0,1,x,w,1.0\n";
     let output = place.fed(&["run", "d.toml", "-"], bad.as_bytes());
     assert_eq!(output.status.code(), Some(2));
@@ -106,7 +106,7 @@ fn bare() -> String {
 
 #[test]
 fn a_guessed_time_unit_is_reported_and_can_be_overridden() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     place.write("t.trace", bare().as_bytes());
     let output = place.flashloom(&["run", "d.toml", "t.trace", "--json", "--quiet"]);
     let told = error(&output);
@@ -157,7 +157,7 @@ fn a_guessed_time_unit_is_reported_and_can_be_overridden() {
 
 #[test]
 fn a_log_with_waits_is_replayed_by_them() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     place.write(
         "w.iolog",
         b"fio version 2 iolog\nf add\nf read 0 4096\nf wait 5 0\nf read 4096 4096\nf wait 12 0\nf read 0 4096\n",
@@ -183,7 +183,7 @@ fn a_log_with_waits_is_replayed_by_them() {
 
 #[test]
 fn a_doubt_is_an_error_if_the_user_asks_for_it() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     place.write("t.trace", bare().as_bytes());
     place.write("s.toml", b"name = \"s\"\ndevice = \"d.toml\"\nworkload = \"t.trace\"\nmetrics = [\"read.mean\"]\nrun = { strict = true }\n");
     for arguments in [
@@ -209,7 +209,7 @@ fn a_doubt_is_an_error_if_the_user_asks_for_it() {
 
 #[test]
 fn the_files_of_a_recording_are_named_by_their_directory() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let sample = workload::trace::Format::Blktrace.sample().expect("bytes");
     fs::create_dir(place.path("rec")).expect("a directory");
     for cpu in [0, 3] {
@@ -230,7 +230,7 @@ fn the_files_of_a_recording_are_named_by_their_directory() {
 
 #[test]
 fn a_csv_with_any_columns_is_read() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let text = "stamp;what;where;bytes\n1,000;RD;0x10;4096\n1,002;WR;32;8192\n1,003;RD;16;4096\n";
     place.write("t.csv", text.as_bytes());
     let output = place.flashloom(&["run", "d.toml", "t.csv"]);
@@ -264,7 +264,7 @@ fn a_csv_with_any_columns_is_read() {
 
 #[test]
 fn a_request_after_the_end_of_time_is_refused_at_its_line() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     // Three requests in a week, with Windows file times.
     place.write("week.csv", b"1000,a,0,Read,0,512,1\n3024000001000,a,0,Read,0,512,1\n6048000001000,a,0,Read,0,512,1\n");
     let arguments = ["run", "d.toml", "week.csv", "--quiet"];
@@ -297,7 +297,7 @@ fn a_request_after_the_end_of_time_is_refused_at_its_line() {
 
 #[test]
 fn a_described_workload_beyond_the_end_of_time_is_refused() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let workload = |arrivals: &str, limits: &str| {
         format!(
             "name = \"w\"\n{limits}\narrivals = {{ {arrivals} }}\n[[stream]]\nreads = \"50%\"\nsizes = [{{ size = \"4KiB\" }}]\n\
@@ -334,9 +334,9 @@ fn a_described_workload_beyond_the_end_of_time_is_refused() {
 /// The recordings in `workloads/recorded` hold what their page says of each.
 #[test]
 fn recorded_workloads_are_as_their_page_says() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let folder = root().join("workloads/recorded");
-    let page = Page::at("workloads/recorded/README.md").text;
+    let page = MarkdownPage::at("workloads/recorded/README.md").text;
     let number = |text: &str| text.trim().replace(',', "").parse::<u64>().unwrap_or_else(|_| panic!("`{text}`"));
     let mut described = Vec::new();
     for section in page.split("\n## `").skip(1) {

@@ -1,10 +1,10 @@
 //! `study --on` of the command line, whose runs the workers of a Dask cluster do.
 
-use flashloom::{ClusterError, On, Step};
+use flashloom::{ClusterError, ClusterSettings, ProgressCallback};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyCFunction;
-use study::execute::{Outcome, Sweep as Runs};
+use study::execute::{StudyOutcome, Sweep as Runs};
 
 use crate::error::BugError;
 use crate::sweep::Sweep;
@@ -13,9 +13,9 @@ use crate::sweep::Sweep;
 pub(crate) struct Dask;
 
 impl flashloom::Cluster for Dask {
-    fn run(&self, sweep: Runs, on: &On, progress: Step) -> Result<Outcome, ClusterError> {
+    fn run(&self, sweep: Runs, on: &ClusterSettings, progress: ProgressCallback) -> Result<StudyOutcome, ClusterError> {
         Python::attach(|py| {
-            let ran = || -> PyResult<Outcome> {
+            let ran = || -> PyResult<StudyOutcome> {
                 let sweep = Bound::new(py, Sweep::new(sweep))?;
                 let step = PyCFunction::new_closure(py, None, None, move |arguments, _| -> PyResult<()> {
                     let (done, all) = arguments.extract()?;

@@ -10,7 +10,7 @@ use pyo3::types::{PyDict, PyList};
 use report::run::page;
 use report::{explained_rows, tables, write_timeline};
 use study::output::{Kind, Outputs, publish};
-use study::repeat::Repeated;
+use study::repeat::RepeatedRuns;
 use study::run::{Record, RunResult};
 use study::session::{Measurement, Outcome as Run};
 use study::summary::Summary;
@@ -77,8 +77,8 @@ impl Outcome {
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)
     }
 
-    fn repeated(&self) -> Vec<Repeated> {
-        Repeated::stages(self.done.runs.iter().map(Run::summaries).collect())
+    fn repeated(&self) -> Vec<RepeatedRuns> {
+        RepeatedRuns::stages(self.done.runs.iter().map(Run::summaries).collect())
     }
 }
 
@@ -153,7 +153,7 @@ impl Outcome {
     fn to_json(&self) -> String {
         match &self.done.runs[..] {
             [one] => Summary::json(&one.summaries()),
-            _ => Repeated::json(&self.repeated()),
+            _ => RepeatedRuns::json(&self.repeated()),
         }
     }
 

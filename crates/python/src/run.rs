@@ -12,7 +12,7 @@ use study::catalogue::Device as Found;
 use study::execute::at_once;
 use study::memory::{self, Limit, Need};
 use study::output::{Kind, Outputs, publish};
-use study::plan::{Beside, FlowSpec, Point, seeds_from};
+use study::plan::{ConcurrentWorkload, FlowSpec, Point, seeds_from};
 use study::repeat::with_each;
 use study::run::Record;
 use study::session::{Progress, Session};
@@ -229,7 +229,7 @@ fn point(device: Found, first: &Workload, flows: &[Flow], mut run: Arguments) ->
         let name = names.into_iter().find(|name| !is_taken(name)).unwrap_or_default();
         let spec = specs.remove(&number.to_string()).unwrap_or_default();
         point.run.flows.insert(name.clone(), spec);
-        point.beside.push(Beside { name, workload: flow.workload.file.clone() });
+        point.beside.push(ConcurrentWorkload { name, workload: flow.workload.file.clone() });
     }
     Ok(point)
 }

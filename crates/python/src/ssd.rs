@@ -53,7 +53,7 @@ pub(crate) struct Ssd {
     /// True after an invariant was broken: then every method raises an exception.
     is_broken: bool,
     next: Tag,
-    format: ::ssd::Resolved,
+    format: ::ssd::ResolvedDevice,
 }
 
 /// A request that has completed. Times are in picoseconds.
@@ -202,7 +202,7 @@ impl Ssd {
         seed: u64,
         steps: Vec<::ssd::Precondition>,
         load: Option<PathBuf>,
-    ) -> PyResult<(Box<Simulated<S>>, ::ssd::Resolved)> {
+    ) -> PyResult<(Box<Simulated<S>>, ::ssd::ResolvedDevice)> {
         let found = device.found()?;
         let built = detached(py, |interrupt| {
             let mut session = Session::new(&found).seed(seed).precondition(steps).interrupt(interrupt);

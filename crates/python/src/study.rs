@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping, PyType};
 use study::catalogue;
 use study::config::Document;
-use study::execute::{self, Follow, Storing, at_once};
+use study::execute::{self, Follow, ResultStore, at_once};
 use study::memory;
 use study::plan::Plan;
 use study::store::{Digest, Store};
@@ -167,7 +167,7 @@ impl Study {
                     interrupt: Some(interrupt),
                     wrapper: &|run| known(run),
                 };
-                let storing = store.as_ref().map(|store| Storing::new(store, &said));
+                let storing = store.as_ref().map(|store| ResultStore::new(store, &said));
                 Ok(execute::run_followed(plan, &flashloom::program(), jobs, storing.as_ref(), follow)?)
             },
             |py, news| {

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 use report::study_report::{Charts, page, points};
 use report::table::Table as Rows;
-use study::execute::{self, Outcome as Ran};
+use study::execute::{self, StudyOutcome as Ran};
 use study::metric::Metric;
 use study::output::Kind;
 

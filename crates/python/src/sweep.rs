@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use study::execute::{self, PointError, Task};
 use study::plan::Label;
-use study::store::{Digest, Located};
+use study::store::{Digest, PathsByDigest};
 use study::summary::Summary;
 
 use crate::detached::polled;
@@ -34,7 +34,7 @@ impl Sweep {
     }
 
     /// Takes the outcome of a sweep that has all results.
-    pub(crate) fn taken(&mut self) -> Result<execute::Outcome, Failure> {
+    pub(crate) fn taken(&mut self) -> Result<execute::StudyOutcome, Failure> {
         let sweep = self.sweep.take().ok_or_else(|| Failure::Run("the outcome of the sweep was taken".to_owned()))?;
         sweep.outcome().ok_or_else(|| Failure::Run("runs of the sweep have no result".to_owned()))
     }
@@ -146,7 +146,7 @@ pub(crate) fn run_tasks<'py>(
         let digest = digest.parse::<Digest>();
         Ok((digest.map_err(|error| Failure::argument("files", error.to_string(), "pass digests"))?, path))
     };
-    let located: Located = files.into_iter().map(file).collect::<Result<_, _>>()?;
+    let located: PathsByDigest = files.into_iter().map(file).collect::<Result<_, _>>()?;
     let mut ran: Vec<Ran> = Vec::new();
     let program = flashloom::program();
     let (all, done) = (&tasks, &mut ran);

@@ -194,7 +194,7 @@ mod tests {
     use parquet::basic::Type;
     use parquet::file::metadata::FileMetaData;
     use parquet::file::reader::{FileReader, SerializedFileReader};
-    use study::summary::About;
+    use study::summary::Provenance;
     use testkit::small;
 
     use super::*;
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn every_file_has_the_columns_that_are_listed() {
-        let (about, result) = (About::default(), settled(small::mixed()));
+        let (about, result) = (Provenance::default(), settled(small::mixed()));
         written(&listed("latencies.parquet"), |out| write_histograms(out, &about, &result));
         written(&listed("series.parquet"), |out| write_series(out, &about, &result, None));
         written(&listed("busy.parquet"), |out| write_busy(out, &about, &result));
@@ -269,7 +269,7 @@ mod tests {
     fn every_column_of_a_study_is_listed() {
         let outcome = studied(small::STUDY);
         let table = study_report::points(&outcome);
-        written(&table.fields(), |out| whole(out, &About::default(), &table));
+        written(&table.fields(), |out| whole(out, &Provenance::default(), &table));
         let listed = listed("STUDY.parquet");
         let of = |name: &str| listed.iter().find(|field| field.name == name);
         let own = outcome.plan.axes.len() + 1 + outcome.plan.spec.metrics.len();
@@ -286,7 +286,7 @@ mod tests {
         let text = small::STUDY.replace("limit = 150", "limit = 150, series = \"1ms\"");
         let outcome = studied(&text);
         let table = study_report::series(&outcome).expect("recorded");
-        written(&table.fields(), |out| whole(out, &About::default(), &table));
+        written(&table.fields(), |out| whole(out, &Provenance::default(), &table));
         let listed = listed("STUDY.series.parquet");
         let fields = table.fields();
         let own = &fields[outcome.plan.axes.len()..];

@@ -1,7 +1,7 @@
 //! Warnings and notes of several runs, as lines of a table's text and as sentences of a page.
 
 use study::caution::Caution;
-use study::execute::Outcome;
+use study::execute::StudyOutcome;
 use study::plan::Label;
 
 use crate::grid::folded;
@@ -42,7 +42,7 @@ pub(crate) fn share(caution: &Caution<'_>, all: usize) -> String {
 }
 
 /// The number of points of a study that have a caution, in words, with the first of them.
-pub(crate) fn points(caution: &Caution<'_>, outcome: &Outcome) -> String {
+pub(crate) fn points(caution: &Caution<'_>, outcome: &StudyOutcome) -> String {
     let (all, first) = (outcome.plan.points.len(), caution.of.first().copied().unwrap_or_default());
     let labels: Vec<&str> = outcome.labels(first).iter().map(Label::as_str).collect();
     let at = if labels.is_empty() { String::new() } else { format!(", e.g. {}", labels.join(", ")) };

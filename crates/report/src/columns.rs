@@ -17,7 +17,7 @@ use ssd::PowerDraw;
 use study::output::COLUMNS;
 use study::run::{KindResult, RunResult, array_time_by, programmed_by, rate, since, write_amplification};
 use study::series::{Interval, Series};
-use study::summary::{About, LifePointSummary, LifeSummary, busy_dies, mean, percentile, share, shares};
+use study::summary::{LifePointSummary, LifeSummary, Provenance, busy_dies, mean, percentile, share, shares};
 use workload::field::{message, metadata};
 
 use crate::table::{Column, Field, Table, UnitOfMeasure, Values};
@@ -29,7 +29,7 @@ pub(super) struct Rows<W: Write + Send> {
 
 impl<W: Write + Send> Rows<W> {
     /// Creates a file with these columns; `creator` names the program in the file.
-    pub(super) fn create(out: W, creator: &str, about: &About, fields: &[Field]) -> Result<Self> {
+    pub(super) fn create(out: W, creator: &str, about: &Provenance, fields: &[Field]) -> Result<Self> {
         let schema = parse_message_type(&message(fields))?;
         let entry = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
         let said = [
@@ -80,7 +80,7 @@ impl<W: Write + Send> Rows<W> {
 }
 
 /// Writes a table as a file of results.
-pub(crate) fn whole(out: impl Write + Send, about: &About, table: &Table) -> Result<()> {
+pub(crate) fn whole(out: impl Write + Send, about: &Provenance, table: &Table) -> Result<()> {
     let mut rows = Rows::create(out, COLUMNS, about, &table.fields())?;
     rows.write(table.columns())?;
     rows.finish()
@@ -119,7 +119,7 @@ pub(crate) fn run_histograms(result: &RunResult) -> Table {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub(crate) fn write_histograms(out: impl Write + Send, about: &About, result: &RunResult) -> Result<()> {
+pub(crate) fn write_histograms(out: impl Write + Send, about: &Provenance, result: &RunResult) -> Result<()> {
     whole(out, about, &run_histograms(result))
 }
 
@@ -135,7 +135,7 @@ pub(crate) fn erases(counts: &[u32]) -> Table {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub(crate) fn write_erases(out: impl Write + Send, about: &About, counts: &[u32]) -> Result<()> {
+pub(crate) fn write_erases(out: impl Write + Send, about: &Provenance, counts: &[u32]) -> Result<()> {
     whole(out, about, &erases(counts))
 }
 
@@ -161,7 +161,7 @@ pub(crate) fn life(points: &[LifePointSummary]) -> Table {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub(crate) fn write_life(out: impl Write + Send, about: &About, of: &LifeSummary) -> Result<()> {
+pub(crate) fn write_life(out: impl Write + Send, about: &Provenance, of: &LifeSummary) -> Result<()> {
     whole(out, about, &life(&of.curve))
 }
 
@@ -319,7 +319,7 @@ pub(crate) fn run_busy(result: &RunResult) -> Table {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub(crate) fn write_busy(out: impl Write + Send, about: &About, result: &RunResult) -> Result<()> {
+pub(crate) fn write_busy(out: impl Write + Send, about: &Provenance, result: &RunResult) -> Result<()> {
     whole(out, about, &run_busy(result))
 }
 
@@ -346,7 +346,7 @@ fn of(result: &RunResult) -> &Series {
 /// If the file cannot be written.
 pub(crate) fn write_series(
     out: impl Write + Send,
-    about: &About,
+    about: &Provenance,
     result: &RunResult,
     draw: Option<&PowerDraw>,
 ) -> Result<()> {
@@ -408,6 +408,6 @@ pub(crate) fn run_flow_series(result: &RunResult) -> Table {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub(crate) fn write_flow_series(out: impl Write + Send, about: &About, result: &RunResult) -> Result<()> {
+pub(crate) fn write_flow_series(out: impl Write + Send, about: &Provenance, result: &RunResult) -> Result<()> {
     whole(out, about, &run_flow_series(result))
 }

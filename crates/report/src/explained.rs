@@ -8,8 +8,8 @@ use study::caution::{Caution, cautions};
 use study::metric::Dimension;
 use study::summary::Summary;
 use study::text::{duration, percent};
-use study::watch::explain::{ALL, Band, Explained, OneLeg, OneRequest, Times};
-use study::watch::journey::Part;
+use study::watch::explain::{ALL, Band, KindBands, OneLeg, OneRequest, Times};
+use study::watch::journey::JourneyPart;
 
 use super::cautions;
 use super::figure::{Axis, Chart, Figure, Number, Part as Piece, Scale, Stack};
@@ -26,12 +26,12 @@ const NOTE: &str = "The share of each part in the latency. The number after the 
 
 /// A bar for a band of requests, divided by the parts of their time.
 pub(crate) fn stack_of_parts(name: String, band: &Band) -> Stack {
-    let piece = |part: Part| Piece {
+    let piece = |part: JourneyPart| Piece {
         name: part.name().into(),
         colour: part as usize,
         value: Number(band.part_us(part) / band.latency_us),
     };
-    let parts = Part::ALL.into_iter().filter(|part| band.part_us(*part) > 0.0).map(piece).collect();
+    let parts = JourneyPart::ALL.into_iter().filter(|part| band.part_us(*part) > 0.0).map(piece).collect();
     Stack { name, parts, label: Some(Dimension::Time.show(band.latency_us)) }
 }
 
@@ -41,7 +41,7 @@ const OWN: usize = Cause::COUNT;
 const UNKNOWN: usize = 2 * Cause::COUNT - 1;
 
 /// The parts in which a request does not wait.
-const SERVED: [Part; 4] = [Part::Link, Part::Array, Part::Transfer, Part::Decode];
+const SERVED: [JourneyPart; 4] = [JourneyPart::Link, JourneyPart::Array, JourneyPart::Transfer, JourneyPart::Decode];
 
 /// A bar for a band of requests, divided by the cause for which the flash worked while the requests waited.
 pub(crate) fn stack_of_waits(name: String, band: &Band) -> Stack {
@@ -76,8 +76,8 @@ pub(crate) fn parts_of_time(of: &str, rows: Vec<Stack>) -> Figure {
 
 /// The figures for each kind of request, with a bar for each band of percentiles: the causes of the waits, and the
 /// parts of the time.
-pub(crate) fn figures(explained: &[Explained]) -> Vec<Figure> {
-    let figures = |of: &Explained| {
+pub(crate) fn figures(explained: &[KindBands]) -> Vec<Figure> {
+    let figures = |of: &KindBands| {
         // A kind of request that takes no time has no parts.
         let bands = || of.bands.iter().filter(|band| band.latency_us > 0.0);
         let waits = waited_for(of.kind, bands().map(|band| stack_of_waits(band.band.into(), band)).collect());
@@ -89,9 +89,9 @@ pub(crate) fn figures(explained: &[Explained]) -> Vec<Figure> {
 
 /// The bands as text: the time of each part, and the causes of the waits.
 #[must_use]
-pub fn explained_table(explained: &[Explained]) -> String {
+pub fn explained_table(explained: &[KindBands]) -> String {
     let mut text = String::new();
-    for Explained { kind, bands } in explained {
+    for KindBands { kind, bands } in explained {
         let named = |of: fn(&Band) -> &Times| {
             let mut names: Vec<&str> = Vec::new();
             bands.iter().flat_map(of).for_each(|(name, _)| {
@@ -101,8 +101,11 @@ pub fn explained_table(explained: &[Explained]) -> String {
             });
             names
         };
-        let parts: Vec<&str> =
-            Part::ALL.into_iter().map(Part::name).filter(|name| named(|band| &band.parts_us).contains(name)).collect();
+        let parts: Vec<&str> = JourneyPart::ALL
+            .into_iter()
+            .map(JourneyPart::name)
+            .filter(|name| named(|band| &band.parts_us).contains(name))
+            .collect();
         let header: Vec<&str> = [*kind, "requests", "mean"].into_iter().chain(parts.iter().copied()).collect();
         let rows = bands.iter().map(|band| {
             let part = |name: &&str| band.parts_us.iter().find(|(other, _)| other == name).map(|(_, us)| *us);
@@ -111,10 +114,11 @@ pub fn explained_table(explained: &[Explained]) -> String {
         });
         text.push_str(&grid(&header, rows, 1));
         for band in bands {
-            let waited = |parts: &[Part]| parts.iter().map(|part| band.part_us(*part)).sum::<f64>();
-            let flash = waited(&[Part::Controller, Part::Die, Part::Channel, Part::Suspended]);
-            let queue = waited(&[Part::Queue]);
-            let elsewhere = queue + waited(&[Part::Overlap, Part::Buffer, Part::Ftl]);
+            let waited = |parts: &[JourneyPart]| parts.iter().map(|part| band.part_us(*part)).sum::<f64>();
+            let flash =
+                waited(&[JourneyPart::Controller, JourneyPart::Die, JourneyPart::Channel, JourneyPart::Suspended]);
+            let queue = waited(&[JourneyPart::Queue]);
+            let elsewhere = queue + waited(&[JourneyPart::Overlap, JourneyPart::Buffer, JourneyPart::Ftl]);
             let more = band.band == ALL || bands.len() < 3 || band.band == bands[bands.len() - 2].band;
             for (times, of, says, shown) in [
                 (&band.behind_us, flash, "waited in flash behind", true),
@@ -176,9 +180,9 @@ pub fn request_table(of: &OneRequest) -> String {
 
 /// The bands as a table for other programs: one row for each part of the time of each band.
 #[must_use]
-pub fn explained_rows(explained: &[Explained]) -> Table {
+pub fn explained_rows(explained: &[KindBands]) -> Table {
     let mut rows = Vec::new();
-    for Explained { kind, bands } in explained {
+    for KindBands { kind, bands } in explained {
         for band in bands {
             for (of, times) in [
                 ("part", &band.parts_us),
@@ -259,7 +263,7 @@ mod tests {
             assert!(name == wanted && (share - of).abs() < 1e-9, "{name} {share}, not {wanted} {of}");
         }
         let fast = band(20.0, &[("array", 20.0)], &[], &[]);
-        let explained = |band| [Explained { kind: "read", bands: vec![band] }];
+        let explained = |band| [KindBands { kind: "read", bands: vec![band] }];
         let headings = |band| figures(&explained(band)).into_iter().map(|figure| figure.heading).collect::<Vec<_>>();
         assert_eq!(headings(slow), ["What was waited for: read", "Where the time went: read"]);
         assert_eq!(headings(fast), ["Where the time went: read"], "nothing waited");

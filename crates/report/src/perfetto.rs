@@ -11,7 +11,7 @@ use flash::backend::{Level, Primitive, Resource};
 use serde_json::{Value, json};
 
 use study::output::TIMELINE;
-use study::watch::timeline::{Reading, Slice, Timeline};
+use study::watch::timeline::{LevelReading, Slice, Timeline};
 
 const DIES: u32 = 1;
 /// The thread number of the first plane that reads by itself: after those of all dies.
@@ -99,7 +99,7 @@ pub fn write_timeline(timeline: &Timeline, into: &mut impl Write) -> io::Result<
         events.push(&begin)?;
         events.push(&of("e", &name, request.end))?;
     }
-    for Reading { at, level, value } in timeline.levels() {
+    for LevelReading { at, level, value } in timeline.levels() {
         events.push(&json!({
             "ph": "C", "pid": LEVELS, "name": level_name(*level), "ts": since(*at), "args": { "value": value },
         }))?;

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter};
 
 use study::output::{OutFile, OutputError, REQUESTS};
 use study::run::{Record, RequestLog};
-use study::summary::About;
+use study::summary::Provenance;
 
 use super::columns::Rows;
 use super::table::{Table, UnitOfMeasure};
@@ -27,7 +27,7 @@ impl RequestFile {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn create(out: OutFile, about: &About) -> Result<Self, OutputError> {
+    pub fn create(out: OutFile, about: &Provenance) -> Result<Self, OutputError> {
         let rows = Rows::create(BufWriter::new(out.duplicate()?), REQUESTS, about, &table(&[]).fields());
         let rows = rows.map_err(|error| out.failed(&io::Error::other(error)))?;
         Ok(Self { out, rows, pending: Vec::with_capacity(GROUP) })
@@ -122,7 +122,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("requests.parquet");
         let out = Outputs::new([""; 0], false).file("--requests", &path, Kind::Requests).expect("writable");
-        let mut file = RequestFile::create(out, &About::default()).expect("writable");
+        let mut file = RequestFile::create(out, &Provenance::default()).expect("writable");
         let count = GROUP as u64 + 10;
         let mut source = List::cycle(&[IoKind::Read], count, 8, 256, 0, Pacing::Closed { depth: 8 });
         Rules { log: Some(&mut file), ..Rules::default() }

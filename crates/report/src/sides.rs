@@ -3,8 +3,8 @@
 
 use study::compare::SLOWEST;
 use study::text::duration;
-use study::watch::explain::{ALL, Band, Explained};
-use study::watch::journey::Part;
+use study::watch::explain::{ALL, Band, KindBands};
+use study::watch::journey::JourneyPart;
 
 use super::explained::{parts_of_time, stack_of_parts, stack_of_waits, waited_for};
 use super::figure::{Figure, Stack};
@@ -14,7 +14,7 @@ use super::page::{Cell, Row, Table};
 /// A result with its name.
 pub(crate) struct Seen<'a> {
     pub(crate) name: &'a str,
-    pub(crate) explained: &'a [Explained],
+    pub(crate) explained: &'a [KindBands],
     /// The JSON pointer of the result's `explained` in the page's result.
     pub(crate) at: String,
 }
@@ -49,12 +49,12 @@ impl Side<'_> {
     }
 
     /// The parts that take time in any of the results.
-    fn parts(&self) -> Vec<Part> {
-        let any = |part: &Part| self.results.iter().any(|(_, band, _)| band.part_us(*part) > 0.0);
-        Part::ALL.into_iter().filter(any).collect()
+    fn parts(&self) -> Vec<JourneyPart> {
+        let any = |part: &JourneyPart| self.results.iter().any(|(_, band, _)| band.part_us(*part) > 0.0);
+        JourneyPart::ALL.into_iter().filter(any).collect()
     }
 
-    fn header<'a>(first: &'a str, parts: &[Part]) -> Vec<&'a str> {
+    fn header<'a>(first: &'a str, parts: &[JourneyPart]) -> Vec<&'a str> {
         [first, "mean"].into_iter().chain(parts.iter().map(|part| part.name())).collect()
     }
 
@@ -63,8 +63,9 @@ impl Side<'_> {
         let (heading, parts) = (self.heading(), self.parts());
         let header = Self::header(&heading, &parts);
         let row = |(name, band, _): &(&str, &Band, String)| {
-            let part =
-                |part: &Part| Some(band.part_us(*part)).filter(|us| *us > 0.0).map_or_else(|| "-".into(), duration);
+            let part = |part: &JourneyPart| {
+                Some(band.part_us(*part)).filter(|us| *us > 0.0).map_or_else(|| "-".into(), duration)
+            };
             [(*name).to_owned(), duration(band.latency_us)].into_iter().chain(parts.iter().map(part)).collect()
         };
         grid(&header, self.results.iter().map(row), 1)
@@ -74,7 +75,7 @@ impl Side<'_> {
     pub(crate) fn table(&self, first: &str) -> Table {
         let parts = self.parts();
         let row = |(name, band, at): &(&str, &Band, String)| {
-            let part = |part: &Part| match band.part_us(*part) {
+            let part = |part: &JourneyPart| match band.part_us(*part) {
                 us if us > 0.0 => Cell::of(duration(us), format!("{at}/parts_us/{}", part.name())),
                 _ => "-".into(),
             };

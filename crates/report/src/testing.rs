@@ -6,11 +6,11 @@ use base::engine::Rng;
 use base::units::{Span, Time};
 use ssd::{Drive, Precondition, QueueId, Spec, Ssd};
 use study::config::Document;
-use study::execute::{Outcome, Program};
+use study::execute::{Program, StudyOutcome};
 use study::oracle::Blank;
 use study::plan::Plan;
 use study::run::{Course, Flow, Rules, RunResult};
-use study::summary::{About, Report, Summary};
+use study::summary::{Provenance, Report, Summary};
 use study::watch::Watch;
 use testkit::{List, requests, small};
 use workload::{Arrival, Pacing};
@@ -63,13 +63,13 @@ pub(crate) fn reported<T>(
     erase_counts: &[u32],
     check: impl FnOnce(Report<'_>, &Summary) -> T,
 ) -> T {
-    let about = About { seed: 7, device: "a <drive>".into(), workload: "a mix".into(), ..About::default() };
+    let about = Provenance { seed: 7, device: "a <drive>".into(), workload: "a mix".into(), ..Provenance::default() };
     let report = Report { erase_counts, ..Report::new(&about, result) };
     check(report, &Summary::new(&report))
 }
 
 /// Runs the study that this text describes.
-pub(crate) fn studied(text: &str) -> Outcome {
+pub(crate) fn studied(text: &str) -> StudyOutcome {
     let document = Document::parse(Path::new("s.toml"), text.to_owned()).expect("TOML");
     let plan = Plan::new(&document).expect("sound");
     study::execute::run(plan, &Program::default(), None, &|_, _| {}).expect("it runs")

@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 use flash::nand::Sector;
 use ftl::EraseWhen;
-use ssd::{Resolved, Ssd};
+use ssd::{ResolvedDevice, Ssd};
 
 use array::Array;
 pub use dir::StateDir;
@@ -89,7 +89,7 @@ impl State {
     /// If the directory cannot be used, see [`StateError`].
     pub fn open_or_create<S: Sector>(
         dir: &Path,
-        resolved: &Resolved,
+        resolved: &ResolvedDevice,
         seed: u64,
         durability: Durability,
     ) -> Result<(Self, Ssd<S>), StateError> {
@@ -108,7 +108,7 @@ impl State {
     /// If the directory holds no drive or another drive, or cannot be used, see [`StateError`].
     pub fn open<S: Sector>(
         mut dir: StateDir,
-        resolved: &Resolved,
+        resolved: &ResolvedDevice,
         durability: Durability,
     ) -> Result<(Self, Ssd<S>), StateError> {
         let (state, ssd) = Self::open_in(Arc::new(Directory(dir.path().to_owned())), resolved, durability)?;
@@ -129,7 +129,7 @@ impl State {
 
     /// Bytes of memory in addition to those of a drive whose content is in a backing store.
     #[must_use]
-    pub fn memory(resolved: &Resolved) -> u64 {
+    pub fn memory(resolved: &ResolvedDevice) -> u64 {
         let slc_array = resolved.slc_array.as_ref().map(|part| &part.geometry);
         std::iter::once(&resolved.geometry).chain(slc_array).map(array::memory).sum()
     }
@@ -163,7 +163,7 @@ impl State {
         self.shared.take_damage()
     }
 
-    fn over(folder: Arc<dyn Folder>, resolved: &Resolved, durability: Durability) -> Self {
+    fn over(folder: Arc<dyn Folder>, resolved: &ResolvedDevice, durability: Durability) -> Self {
         let arrays = [Some(MAIN), resolved.slc_array.as_ref().map(|_| SLC)];
         let names = arrays.into_iter().flatten().flat_map(array::names).chain([format::NAME.to_owned()]).collect();
         Self { folder, shared: Arc::default(), durability, names, _lock: None }
@@ -197,7 +197,7 @@ impl State {
 
     fn open_in<S: Sector>(
         folder: Arc<dyn Folder>,
-        resolved: &Resolved,
+        resolved: &ResolvedDevice,
         durability: Durability,
     ) -> Result<(Self, Ssd<S>), StateError> {
         let state = Self::over(folder, resolved, durability);
@@ -222,7 +222,7 @@ impl State {
 }
 
 /// Refuses a device whose flash alone does not survive a power cut, or whose flash is not all in the files.
-fn check_device(resolved: &Resolved) -> Result<(), StateError> {
+fn check_device(resolved: &ResolvedDevice) -> Result<(), StateError> {
     if resolved.ftl.log.erase == EraseWhen::Read {
         return Err(StateError::Capacitors { device: resolved.spec.name.clone() });
     }

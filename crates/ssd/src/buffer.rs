@@ -30,16 +30,16 @@ use ftl::{Origin, Planted, Sabotage};
 use crate::spec::ResolvedBuffer;
 use ftl::full_mask;
 
-use entry::{Arrived, Rewritten};
-pub(crate) use entry::{Entry, Taken};
+use entry::{ArrivalResult, RewriteResult};
+pub(crate) use entry::{BufferEntry, InsertionResult};
 use index::Index;
 pub(crate) use memory::memory;
 use superblocks::Superblocks;
 
 /// The sectors of a unit that the buffer can give to a read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Found {
-    pub(crate) entry: Handle<Entry>,
+pub(crate) struct BufferHit {
+    pub(crate) entry: Handle<BufferEntry>,
     /// Sectors that the buffer has; all of them if the unit was discarded.
     pub(crate) mask: SectorMask,
     pub(crate) zeros: bool,
@@ -50,7 +50,7 @@ pub(crate) struct Found {
 struct Queue {
     /// Dirty entries, oldest first, each with its epoch and its number of moves. Stale references (to entries that were
     /// discarded, moved to another set, or are not dirty any more) are skipped.
-    entries: VecDeque<(Handle<Entry>, u64, u32)>,
+    entries: VecDeque<(Handle<BufferEntry>, u64, u32)>,
     dirty: u32,
     /// Units on their way to flash.
     flushing: u32,
@@ -73,7 +73,7 @@ pub(crate) struct Buffer {
     full: SectorMask,
     /// The number of sectors in the buffer.
     held: u64,
-    entries: Slab<Entry>,
+    entries: Slab<BufferEntry>,
     data: Payload,
     /// The request that wrote each entry last; empty if the FTL does not ask.
     origins: Vec<Origin>,
@@ -134,17 +134,17 @@ impl Buffer {
     }
 
     #[inline]
-    pub(crate) fn data(&self, entry: Handle<Entry>) -> SlotContent<'_> {
+    pub(crate) fn data(&self, entry: Handle<BufferEntry>) -> SlotContent<'_> {
         self.data.get(entry.index())
     }
 
-    pub(crate) fn entry(&self, entry: Handle<Entry>) -> &Entry {
+    pub(crate) fn entry(&self, entry: Handle<BufferEntry>) -> &BufferEntry {
         &self.entries[entry]
     }
 
     /// Prefetches an entry, and the chain of its unit in the index.
     #[inline]
-    pub(crate) fn fetch(&self, entry: Handle<Entry>, lpn: Lpn) {
+    pub(crate) fn fetch(&self, entry: Handle<BufferEntry>, lpn: Lpn) {
         self.entries.fetch(entry);
         self.index.fetch(lpn);
     }
@@ -166,19 +166,19 @@ impl Buffer {
         mask: SectorMask,
         (data, at): (&[S], i32),
         origin: Origin,
-    ) -> Taken {
+    ) -> InsertionResult {
         let known = self.index.get(&self.entries, lpn);
         if let Some(of) = self.size.superblocks {
             let before = known.map_or(0, |handle| self.entries[handle].mask);
             if self.held + self.count_sectors(mask & !before) > of.sectors {
-                return Taken::Full;
+                return InsertionResult::Full;
             }
         } else if known.is_none() && self.entries.len() >= self.size.units as usize {
-            return Taken::Full;
+            return InsertionResult::Full;
         }
         let (handle, before, taken) = match known {
             Some(handle) => (handle, self.entries[handle].mask, self.take_again(handle, set)),
-            None => (self.insert(lpn, set), 0, Taken::New),
+            None => (self.insert(lpn, set), 0, InsertionResult::New),
         };
         let now = self.entries[handle].mask | mask;
         self.entries[handle].mask = now;
@@ -196,7 +196,7 @@ impl Buffer {
     }
 
     #[inline(never)]
-    fn set_origin(&mut self, handle: Handle<Entry>, origin: Origin) {
+    fn set_origin(&mut self, handle: Handle<BufferEntry>, origin: Origin) {
         let index = handle.index();
         if self.origins.len() <= index {
             self.origins.resize(index + 1, Origin::default());
@@ -205,7 +205,7 @@ impl Buffer {
     }
 
     /// The request that wrote an entry last, if the buffer remembers it.
-    pub(crate) fn origin(&self, entry: Handle<Entry>) -> Origin {
+    pub(crate) fn origin(&self, entry: Handle<BufferEntry>) -> Origin {
         self.origins.get(entry.index()).copied().unwrap_or_default()
     }
 
@@ -219,9 +219,9 @@ impl Buffer {
         }
     }
 
-    fn insert(&mut self, lpn: Lpn, set: u32) -> Handle<Entry> {
+    fn insert(&mut self, lpn: Lpn, set: u32) -> Handle<BufferEntry> {
         let epoch = self.epoch;
-        let handle = self.insert_entry(Entry::new(lpn, set, epoch));
+        let handle = self.insert_entry(BufferEntry::new(lpn, set, epoch));
         *self.count(epoch) += 1;
         handle
     }
@@ -229,7 +229,7 @@ impl Buffer {
     /// Stores a dirty entry.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller that every new unit passes.
-    fn insert_entry(&mut self, entry: Entry) -> Handle<Entry> {
+    fn insert_entry(&mut self, entry: BufferEntry) -> Handle<BufferEntry> {
         let handle = self.entries.insert(entry);
         if self.data.is_present() && self.data.slots() < self.entries.places() {
             self.data.resize(self.entries.places());
@@ -243,8 +243,8 @@ impl Buffer {
     /// the queue already, so the place need not be the end.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Two callers: a new unit, and a unit that becomes dirty again.
-    fn enqueue(&mut self, handle: Handle<Entry>) {
-        let Entry { lpn, set, moves, .. } = self.entries[handle];
+    fn enqueue(&mut self, handle: Handle<BufferEntry>) {
+        let BufferEntry { lpn, set, moves, .. } = self.entries[handle];
         let epoch = self.entries[handle].epoch();
         if let Some(superblocks) = &mut self.superblocks {
             superblocks.add(lpn.get(), handle, epoch);
@@ -264,7 +264,7 @@ impl Buffer {
     }
 
     /// Moves a dirty entry to the queue of another set.
-    fn requeue(&mut self, handle: Handle<Entry>, set: u32) {
+    fn requeue(&mut self, handle: Handle<BufferEntry>, set: u32) {
         let entry = &mut self.entries[handle];
         let old = std::mem::replace(&mut entry.set, set);
         entry.moves = entry.moves.wrapping_add(1);
@@ -282,9 +282,9 @@ impl Buffer {
         self.dirty -= 1;
     }
 
-    fn take_again(&mut self, handle: Handle<Entry>, set: u32) -> Taken {
+    fn take_again(&mut self, handle: Handle<BufferEntry>, set: u32) -> InsertionResult {
         let now = self.epoch;
-        let Rewritten { taken, counts, zeroed } = self.entries[handle].rewrite(set, now);
+        let RewriteResult { taken, counts, zeroed } = self.entries[handle].rewrite(set, now);
         if zeroed {
             // A discarded unit reads as zeros around the new sectors.
             if self.data.is_present() {
@@ -303,10 +303,10 @@ impl Buffer {
     }
 
     /// The sectors that the buffer has of a unit; `None` if the unit is not in the buffer.
-    pub(crate) fn find(&self, lpn: Lpn) -> Option<Found> {
+    pub(crate) fn find(&self, lpn: Lpn) -> Option<BufferHit> {
         let entry = self.index.get(&self.entries, lpn)?;
         let (mask, zeros) = (self.entries[entry].mask, self.entries[entry].is_discarded());
-        Some(Found { entry, mask: if zeros { SectorMask::MAX } else { mask }, zeros })
+        Some(BufferHit { entry, mask: if zeros { SectorMask::MAX } else { mask }, zeros })
     }
 
     /// Discards a unit. If flushes were to wait for its content, returns their epoch: they go on waiting until the
@@ -327,8 +327,8 @@ impl Buffer {
     }
 
     /// Takes a dirty entry out of its queue.
-    fn withdraw(&mut self, handle: Handle<Entry>) {
-        let Entry { lpn, set, .. } = self.entries[handle];
+    fn withdraw(&mut self, handle: Handle<BufferEntry>) {
+        let BufferEntry { lpn, set, .. } = self.entries[handle];
         match &mut self.superblocks {
             Some(superblocks) => {
                 superblocks.remove(lpn.get(), handle);
@@ -338,7 +338,7 @@ impl Buffer {
         }
     }
 
-    fn free(&mut self, handle: Handle<Entry>) {
+    fn free(&mut self, handle: Handle<BufferEntry>) {
         self.index.remove(&mut self.entries, handle);
         self.held -= self.count_sectors(self.entries[handle].mask);
         // The queue may still hold a stale reference to the entry.
@@ -348,7 +348,7 @@ impl Buffer {
     }
 
     /// Notes that a unit is on flash. Returns it if it was discarded meanwhile, so that the FTL must discard it too.
-    pub(crate) fn flushed(&mut self, handle: Handle<Entry>) -> Option<Lpn> {
+    pub(crate) fn flushed(&mut self, handle: Handle<BufferEntry>) -> Option<Lpn> {
         let entry = &mut self.entries[handle];
         let (lpn, set, awaited) = (entry.lpn, entry.set, entry.awaited());
         let arrived = entry.arrive();
@@ -358,15 +358,15 @@ impl Buffer {
             superblocks.flushed(lpn.get());
         }
         match arrived {
-            Arrived::Dirty if self.entries[handle].is_dirty() => self.enqueue(handle),
+            ArrivalResult::Dirty if self.entries[handle].is_dirty() => self.enqueue(handle),
             // The unit is held: it stays until the FTL has answered the discard.
-            Arrived::Dirty => {}
-            Arrived::Clean | Arrived::Discarded => self.free(handle),
+            ArrivalResult::Dirty => {}
+            ArrivalResult::Clean | ArrivalResult::Discarded => self.free(handle),
         }
         if let Some(epoch) = awaited {
             self.written(epoch);
         }
-        (arrived == Arrived::Discarded && !self.planted.is(Sabotage::DroppedStays)).then_some(lpn)
+        (arrived == ArrivalResult::Discarded && !self.planted.is(Sabotage::DroppedStays)).then_some(lpn)
     }
 
     /// The number of units in the buffer.
@@ -384,7 +384,7 @@ mod tests {
         Buffer::new(ResolvedBuffer { units: 4, high: 2, low: 1, ..ResolvedBuffer::default() }, SectorKind::Stamp, 4, 2)
     }
 
-    pub(super) fn take(buffer: &mut Buffer, lpn: u32, mask: SectorMask, stamp: u64) -> Taken {
+    pub(super) fn take(buffer: &mut Buffer, lpn: u32, mask: SectorMask, stamp: u64) -> InsertionResult {
         buffer.take(Lpn::new(lpn), 0, mask, (&[0, 1, 2, 3].map(|i| Stamp(stamp * 10 + i)), 0), Origin::default())
     }
 
@@ -396,8 +396,8 @@ mod tests {
     #[test]
     fn the_buffer_returns_the_newest_sectors() {
         let mut b = buffer();
-        assert_eq!(take(&mut b, 7, 0b0011, 1), Taken::New);
-        assert_eq!(take(&mut b, 7, 0b0110, 2), Taken::Absorbed);
+        assert_eq!(take(&mut b, 7, 0b0011, 1), InsertionResult::New);
+        assert_eq!(take(&mut b, 7, 0b0110, 2), InsertionResult::Absorbed);
         assert_eq!(b.find(Lpn::new(7)).expect("found").mask, 0b0111);
         assert_eq!(stamps(&b, 7)[..3], [10, 21, 22]);
     }
@@ -409,7 +409,7 @@ mod tests {
         let flush = b.begin_flush();
         assert!(b.is_due(9, Some(flush), false, |_, _| true).is_some());
         let h = b.next_to_write(0).expect("urgent");
-        assert_eq!(take(&mut b, 5, 0b1, 2), Taken::New);
+        assert_eq!(take(&mut b, 5, 0b1, 2), InsertionResult::New);
         assert_eq!(b.next_to_write(0), None, "never two programs of a mapping unit at once");
         b.flushed(h);
         assert!(b.is_durable(flush), "the flush came before the second write");

@@ -7,10 +7,10 @@
 use base::units::Time;
 use flash::nand::{Sector, Stamp};
 
-use crate::{Completion, Drive, Precondition, Request, Resolved, Ssd};
+use crate::{Completion, Drive, Precondition, Request, ResolvedDevice, Ssd};
 
 /// Runs a drive through a life that uses every function of a drive, so that all of them are compiled here.
-fn life<S: Sector>(resolved: &Resolved, seed: u64, requests: Vec<Request<S>>) -> (Ssd<S>, Vec<Completion<S>>) {
+fn life<S: Sector>(resolved: &ResolvedDevice, seed: u64, requests: Vec<Request<S>>) -> (Ssd<S>, Vec<Completion<S>>) {
     let mut drive = Ssd::<S>::new(resolved, seed).noting(None);
     drive.precondition(Precondition::Fill, &mut |_, _| {});
     let mut completions = Vec::new();
@@ -29,7 +29,7 @@ fn life<S: Sector>(resolved: &Resolved, seed: u64, requests: Vec<Request<S>>) ->
 /// Runs a drive without a payload.
 #[doc(hidden)]
 #[must_use]
-pub fn bare_life(resolved: &Resolved, seed: u64, requests: Vec<Request<()>>) -> (Ssd<()>, Vec<Completion<()>>) {
+pub fn bare_life(resolved: &ResolvedDevice, seed: u64, requests: Vec<Request<()>>) -> (Ssd<()>, Vec<Completion<()>>) {
     life(resolved, seed, requests)
 }
 
@@ -37,7 +37,7 @@ pub fn bare_life(resolved: &Resolved, seed: u64, requests: Vec<Request<()>>) -> 
 #[doc(hidden)]
 #[must_use]
 pub fn stamped_life(
-    resolved: &Resolved,
+    resolved: &ResolvedDevice,
     seed: u64,
     requests: Vec<Request<Stamp>>,
 ) -> (Ssd<Stamp>, Vec<Completion<Stamp>>) {

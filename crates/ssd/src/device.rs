@@ -9,19 +9,19 @@ use flash::backend::{Backend, Observer};
 use flash::nand::{Faults, Geometry, Media, Sector};
 use ftl::{Event, Flash, Ftl, HostEvent, MergeCounters, Mount};
 
-use crate::buffer::{Buffer, Entry};
+use crate::buffer::{Buffer, BufferEntry};
 use crate::counters::Counts;
 use crate::host::{Active, Clients, Link, Overlaps, Queues, Ram};
 use crate::power_draw::{PowerDraw, array_energy};
 use crate::power_manager::PowerManager;
 use crate::spec::ReadTransfer;
-use crate::{Completion, Counters, Drive, History, Request, Resolved, SlcArrayCounters};
+use crate::{Completion, Counters, Drive, History, Request, ResolvedDevice, SlcArrayCounters};
 
 /// A solid-state drive. `S` is the content of a sector: `()` for timing only, a [`Stamp`](flash::nand::Stamp) to
 /// check integrity, bytes to serve.
 #[derive(Clone, Debug)]
 pub struct Ssd<S> {
-    pub(crate) resolved: Resolved,
+    pub(crate) resolved: ResolvedDevice,
     pub(crate) seed: u64,
     /// The seed of the random writes of preconditioning. It differs from the drive's own seed in the drives of a
     /// mirror.
@@ -51,7 +51,7 @@ pub struct Ssd<S> {
     /// Flushes that wait for the buffer, each with its epoch.
     pub(crate) flushes: VecDeque<(u64, Handle<Active<S>>)>,
     /// Buffer entries that a flush is about to log; a scratch list.
-    pub(crate) logging: Vec<Handle<Entry>>,
+    pub(crate) logging: Vec<Handle<BufferEntry>>,
     pub(crate) completions: Vec<Completion<S>>,
     /// The number of announced requests whose map entries are prefetched already.
     announced: usize,
@@ -77,14 +77,14 @@ pub struct Ssd<S> {
 impl<S: Sector> Ssd<S> {
     /// Creates a new device. All its randomness comes from `seed`.
     #[must_use]
-    pub fn new(resolved: &Resolved, seed: u64) -> Self {
+    pub fn new(resolved: &ResolvedDevice, seed: u64) -> Self {
         let (media, slc_array) = Self::new_media(resolved, seed);
         Self::with_media(resolved, seed, media, slc_array)
     }
 
     /// The media of a new device: its main array, and its SLC array if it has one.
     #[must_use]
-    pub fn new_media(resolved: &Resolved, seed: u64) -> (Media, Option<Media>) {
+    pub fn new_media(resolved: &ResolvedDevice, seed: u64) -> (Media, Option<Media>) {
         let faults = |seed| Faults::new(&resolved.spec.flash.faults, seed);
         let timing = &resolved.backend.timing;
         let media = Media::new(resolved.geometry.clone(), resolved.part.endurance, timing.one_shot, faults(seed))
@@ -102,7 +102,7 @@ impl<S: Sector> Ssd<S> {
     ///
     /// If the sectors of the flash have another kind of content than `S`.
     #[must_use]
-    pub fn with_media(resolved: &Resolved, seed: u64, media: Media, slc_array: Option<Media>) -> Self {
+    pub fn with_media(resolved: &ResolvedDevice, seed: u64, media: Media, slc_array: Option<Media>) -> Self {
         let slc_array = resolved.slc_array.as_ref().map(|part| {
             let media = slc_array.unwrap_or_else(|| {
                 let faults = Faults::new(&resolved.spec.flash.faults, slc_seed(seed));
@@ -197,7 +197,7 @@ impl<S: Sector> Ssd<S> {
 
     /// The resolved description.
     #[must_use]
-    pub const fn resolved(&self) -> &Resolved {
+    pub const fn resolved(&self) -> &ResolvedDevice {
         &self.resolved
     }
 

@@ -18,7 +18,7 @@ mod serve;
 mod through_ram;
 mod zones;
 
-pub(crate) use clients::{Active, Before, Clients};
+pub(crate) use clients::{Active, Clients, PreconditioningCounts};
 pub use drive::Drive;
 pub(crate) use link::Link;
 pub(crate) use overlap::{Extent, Overlaps};

@@ -52,14 +52,14 @@ pub use memory::{Memory, Purpose};
 pub use power::Recovery;
 pub use power_draw::PowerDraw;
 pub use power_manager::{PowerCounters, PowerStateSelection, StateCounters};
-pub use precondition::{ParsePreconditionError, Precondition, Preconditioned};
+pub use precondition::{ParsePreconditionError, Precondition, PreconditioningResult};
 pub use raid_counters::{RaidCounters, RaidDriveCounters, RaidJournalCounters};
 pub use spec::{
     ALTERNATIVES, BufferPolicy, BufferSpec, CollectionTurns, ControllerPower, Cost, DriveFailure, DriveKind, Duplex,
     FlushPolicy, HostMemoryChange, HostMemorySpec, HostSpec, LinkSpec, OperationalState, PowerSpec, PowerState,
-    QueueArbitration, QueueSpec, RaidCollection, RaidLevel, RaidSpec, RamSpec, ReadTransfer, Resolved, ResolvedBuffer,
-    ResolvedHost, ResolvedQueue, ResolvedQueues, ResolvedSuperblocks, Spec, ThermalSpec, ThrottleSpec, ThrottleStyle,
-    TranslationShape, TranslationSpec, UNSEEN_KEYS, ZoneCommand, ZoneGcSpec, ZoneVictim, builtin,
+    QueueArbitration, QueueSpec, RaidCollection, RaidLevel, RaidSpec, RamSpec, ReadTransfer, ResolvedBuffer,
+    ResolvedDevice, ResolvedHost, ResolvedQueue, ResolvedQueues, ResolvedSuperblocks, Spec, ThermalSpec, ThrottleSpec,
+    ThrottleStyle, TranslationShape, TranslationSpec, UNSEEN_KEYS, ZoneCommand, ZoneGcSpec, ZoneVictim, builtin,
 };
 pub use storage::{ParseStorageError, Storage};
 pub use translation_counters::TranslationCounters;

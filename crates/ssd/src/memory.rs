@@ -11,7 +11,7 @@ use base::units::Bytes;
 use flash::backend::Backend;
 use flash::nand::{Media, Sector, Stamp};
 
-use crate::Resolved;
+use crate::ResolvedDevice;
 use crate::buffer;
 use crate::host::{Active, Overlaps, Queues};
 
@@ -66,7 +66,7 @@ pub struct Purpose {
     pub units: Option<u64>,
 }
 
-impl Resolved {
+impl ResolvedDevice {
     /// The memory that the simulator takes for the drive.
     #[must_use]
     pub fn memory(&self, purpose: Purpose) -> Memory {

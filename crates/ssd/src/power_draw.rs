@@ -7,7 +7,7 @@ use flash::nand::Part;
 
 use crate::counters::Counters;
 use crate::power_manager::PowerCounters;
-use crate::spec::{PowerSpec, Resolved};
+use crate::spec::{PowerSpec, ResolvedDevice};
 
 /// The electrical figures of a drive, which turn counters into energy. They can be used after the drive is dropped.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub struct PowerDraw {
 }
 
 impl PowerDraw {
-    pub(crate) fn new(resolved: &Resolved) -> Self {
+    pub(crate) fn new(resolved: &ResolvedDevice) -> Self {
         let slc_part = resolved.slc_array.as_ref().map(|slc_array| slc_array.part.clone());
         let power = resolved.spec.power.clone();
         Self { part: resolved.part.clone(), gang: resolved.gang, slc_part, power }

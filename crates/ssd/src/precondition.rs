@@ -14,13 +14,13 @@ use flash::nand::Sector;
 
 use crate::counters::Counts;
 use crate::device::slc_seed;
-use crate::host::Before;
-use crate::{Resolved, Ssd};
+use crate::host::PreconditioningCounts;
+use crate::{ResolvedDevice, Ssd};
 use ftl::{OldPlace, PageWrite, Sabotage, full_mask};
 
 pub use text::ParsePreconditionError;
 
-use upcoming::Upcoming;
+use upcoming::NextUnits;
 
 /// The most capacities that a step overwrites: enough, because a drive reaches its steady state after a few.
 const MOST_TIMES: f64 = 1000.0;
@@ -58,7 +58,7 @@ pub enum Precondition {
 impl Precondition {
     /// The reason for which this step is impossible on such a drive; `None` if it is possible.
     #[must_use]
-    pub fn fault(&self, drive: &Resolved) -> Option<Fault> {
+    pub fn fault(&self, drive: &ResolvedDevice) -> Option<Fault> {
         let fault = |message: String, remedy: &str| Some(Fault::new("precondition", message, remedy));
         match self {
             Self::Preload { piece, .. } if piece.get() == 0 => {
@@ -91,7 +91,7 @@ impl Precondition {
     /// The state before a step matters: an empty drive copies nothing while it fills up, so its write amplification
     /// settles long before its steady state.
     #[must_use]
-    pub fn first_fault(steps: &[Self], drive: &Resolved, is_new: bool) -> Option<(Self, Fault)> {
+    pub fn first_fault(steps: &[Self], drive: &ResolvedDevice, is_new: bool) -> Option<(Self, Fault)> {
         let (mut is_full, mut is_used) = (!is_new, !is_new);
         steps.iter().find_map(|step| {
             is_full |= matches!(step, Self::Fill | Self::SteadyModel);
@@ -112,7 +112,7 @@ impl Precondition {
 
 /// The result of preconditioning.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Preconditioned {
+pub struct PreconditioningResult {
     /// The number of mapping units written, without those that a computed state begins with.
     pub units: u64,
     /// Mapping units programmed per mapping unit written.
@@ -129,7 +129,7 @@ impl<S: Sector> Ssd<S> {
     ///
     /// # Panics
     /// If requests are under way, or the step has a [fault](Precondition::fault) on this drive.
-    pub fn precondition(&mut self, step: Precondition, progress: &mut dyn FnMut(u64, u64)) -> Preconditioned {
+    pub fn precondition(&mut self, step: Precondition, progress: &mut dyn FnMut(u64, u64)) -> PreconditioningResult {
         let mut go_on = |done, total| {
             progress(done, total);
             ControlFlow::Continue(())
@@ -147,7 +147,7 @@ impl<S: Sector> Ssd<S> {
         &mut self,
         step: Precondition,
         progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
-    ) -> Option<Preconditioned> {
+    ) -> Option<PreconditioningResult> {
         self.precondition_to_rest(step, progress, &mut |_| ())
     }
 
@@ -164,7 +164,7 @@ impl<S: Sector> Ssd<S> {
         step: Precondition,
         progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
         at_rest: &mut dyn FnMut(&Self),
-    ) -> Option<Preconditioned> {
+    ) -> Option<PreconditioningResult> {
         assert!(self.outstanding() == 0, "a drive is preconditioned while nobody uses it");
         assert!(step.fault(&self.resolved).is_none(), "{step:?} on a drive for which it is wrong");
         self.drain(&mut Vec::new());
@@ -177,7 +177,7 @@ impl<S: Sector> Ssd<S> {
         let units = u64::from(self.ftl.units());
         let request = self.ftl.batch(self.backend.slots_per_command()) as usize;
         let mut done = 0;
-        self.clients.before = Before::default();
+        self.clients.before = PreconditioningCounts::default();
         let end = match step {
             Precondition::Fill => self.write_in_order(units, request, &mut done, progress),
             Precondition::Preload { piece, extent } => {
@@ -187,7 +187,7 @@ impl<S: Sector> Ssd<S> {
             }
             Precondition::RandomOverwrite(times) => {
                 let total = (units as f64 * times).round() as u64;
-                let mut upcoming = Upcoming::random(self.precondition_stream(), units);
+                let mut upcoming = NextUnits::random(self.precondition_stream(), units);
                 self.write_untimed((total, request), &mut upcoming, &mut done, &mut |done| progress(done, total))
             }
             Precondition::Steady => self.overwrite_until_steady((units / 10).max(1), units * 10, &mut done, progress),
@@ -214,7 +214,11 @@ impl<S: Sector> Ssd<S> {
             slc_array.media_mut().faults_mut().restart(slc_seed(self.seed));
         }
         self.reset_counters();
-        Some(Preconditioned { units: done, write_amplification: programmed as f64 / done.max(1) as f64, refused })
+        Some(PreconditioningResult {
+            units: done,
+            write_amplification: programmed as f64 / done.max(1) as f64,
+            refused,
+        })
     }
 
     /// Switches the drive off and on, so that its media alone define its state. Time is switched off meanwhile and then
@@ -309,7 +313,7 @@ impl<S: Sector> Ssd<S> {
         done: &mut u64,
         progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        self.write_untimed((count, request), &mut Upcoming::in_order(), done, &mut |done| progress(done, count))
+        self.write_untimed((count, request), &mut NextUnits::in_order(), done, &mut |done| progress(done, count))
     }
 
     /// Overwrites random units until three successive windows of `window` units agree. `progress` receives an estimate
@@ -321,7 +325,7 @@ impl<S: Sector> Ssd<S> {
         done: &mut u64,
         progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let mut upcoming = Upcoming::random(self.precondition_stream(), u64::from(self.ftl.units()));
+        let mut upcoming = NextUnits::random(self.precondition_stream(), u64::from(self.ftl.units()));
         let request = self.ftl.batch(self.backend.slots_per_command()) as usize;
         let mut recent: Vec<f64> = Vec::new();
         for _ in 0..100 {
@@ -348,7 +352,7 @@ impl<S: Sector> Ssd<S> {
     fn write_untimed(
         &mut self,
         (count, request): (u64, usize),
-        upcoming: &mut Upcoming,
+        upcoming: &mut NextUnits,
         done: &mut u64,
         progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
@@ -425,7 +429,7 @@ impl<S: Sector> Ssd<S> {
 
     /// The number of units, of `done` units handed to the FTL, that it has neither written nor refused.
     const fn unfinished(&self, done: u64) -> u64 {
-        let Before { written, refused } = self.clients.before;
+        let PreconditioningCounts { written, refused } = self.clients.before;
         done - written - refused
     }
 
@@ -453,7 +457,7 @@ impl<S: Sector> Ssd<S> {
             }
             held.clear();
         }
-        let Before { written, refused } = self.clients.before;
+        let PreconditioningCounts { written, refused } = self.clients.before;
         assert!(written + refused == done, "of {done} units {written} are written and {refused} are refused");
     }
 

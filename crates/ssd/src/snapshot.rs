@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use flash::nand::{FaultSpec, Faults, Media, Sector, SnapshotError, read_numbers, write_numbers};
 
 use crate::device::slc_seed;
-use crate::{History, Resolved, Ssd};
+use crate::{History, ResolvedDevice, Ssd};
 
 impl<S: Sector> Ssd<S> {
     /// Writes the state that the drive keeps without power. Planned faults are not part of it; neither is a
@@ -40,7 +40,7 @@ impl<S: Sector> Ssd<S> {
     ///
     /// # Errors
     /// If the snapshot cannot be read, was cut short or changed, or is of an array of another shape.
-    pub fn load(resolved: &Resolved, seed: u64, from: &mut impl Read) -> Result<Self, SnapshotError> {
+    pub fn load(resolved: &ResolvedDevice, seed: u64, from: &mut impl Read) -> Result<Self, SnapshotError> {
         let mut bytes = [0; 4];
         from.read_exact(&mut bytes)?;
         let units = u32::from_le_bytes(bytes);

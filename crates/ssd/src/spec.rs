@@ -36,7 +36,7 @@ pub use power::{ControllerPower, OperationalState, PowerSpec, PowerState, Therma
 pub use queue::{QueueArbitration, QueueSpec, ResolvedQueue, ResolvedQueues};
 pub use raid::{CollectionTurns, DriveFailure, RaidCollection, RaidLevel, RaidSpec};
 pub use ram::RamSpec;
-pub use resolve::{Resolved, ResolvedHost};
+pub use resolve::{ResolvedDevice, ResolvedHost};
 pub use translation::{TranslationShape, TranslationSpec, ZoneCommand, ZoneGcSpec, ZoneVictim};
 
 /// Groups of alternative keys: a file gives one key of each group.

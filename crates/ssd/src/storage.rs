@@ -9,7 +9,7 @@ use base::units::{Age, Exact, Temperature};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::Resolved;
+use crate::ResolvedDevice;
 
 /// The temperature of stored drives if none is given: that of JESD218 for client drives without power.
 const STORED_AT: Temperature = Temperature::from_celsius(30);
@@ -41,7 +41,11 @@ impl Storage {
 
     /// The fault of an age and a temperature for a drive, with the key at fault.
     #[must_use]
-    pub fn fault(storage: Option<Self>, temperature: Option<Temperature>, drive: Option<&Resolved>) -> Option<Fault> {
+    pub fn fault(
+        storage: Option<Self>,
+        temperature: Option<Temperature>,
+        drive: Option<&ResolvedDevice>,
+    ) -> Option<Fault> {
         let Some(storage) = storage else {
             let message = "the drive is never without power";
             return temperature.map(|_| Fault::new("temperature", message, "add `age`, or leave it out"));

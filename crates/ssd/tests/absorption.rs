@@ -51,7 +51,7 @@ fn write(tag: u64, unit: u64) -> Request<()> {
 
 /// The times at which the host submits writes.
 #[derive(Clone, Copy)]
-enum Pace {
+enum SubmissionPace {
     /// This many writes are always under way.
     Depth(u64),
     /// Each write follows this long after the one before.
@@ -59,7 +59,7 @@ enum Pace {
 }
 
 /// Writes single units at random, and returns the share that was absorbed. The first part of the run is not counted.
-fn absorbed(mut drive: Ssd<()>, pace: Pace, unit: impl Fn(&mut Rng) -> u64) -> f64 {
+fn absorbed(mut drive: Ssd<()>, pace: SubmissionPace, unit: impl Fn(&mut Rng) -> u64) -> f64 {
     let (warm_up, writes) = (20_000, 100_000);
     assert_eq!(u64::from(drive.resolved().geometry.sectors) * 512, UNIT);
     assert_eq!(drive.resolved().buffer.expect("there is one").units, BUFFER as u32);
@@ -67,14 +67,14 @@ fn absorbed(mut drive: Ssd<()>, pace: Pace, unit: impl Fn(&mut Rng) -> u64) -> f
     let mut completions: Vec<Completion<()>> = Vec::new();
     let (mut submitted, mut done, mut before) = (0, 0, 0);
     while done < warm_up + writes {
-        let depth = if let Pace::Depth(depth) = pace { depth } else { 1 };
+        let depth = if let SubmissionPace::Depth(depth) = pace { depth } else { 1 };
         while submitted < done + depth {
             drive.submit(drive.now(), write(submitted, unit(&mut rng)));
             submitted += 1;
         }
         match pace {
-            Pace::Depth(_) => _ = drive.advance(Time::MAX, &mut completions),
-            Pace::Gap(gap) => {
+            SubmissionPace::Depth(_) => _ = drive.advance(Time::MAX, &mut completions),
+            SubmissionPace::Gap(gap) => {
                 let next = drive.now() + gap;
                 while drive.now() < next {
                     drive.advance(next, &mut completions);
@@ -134,7 +134,7 @@ fn a_full_buffer_absorbs_the_share_of_uniform_writes_that_it_holds() {
     for (multi, ftl) in FTLS.map(|ftl| (false, ftl)).into_iter().chain(FTLS[..4].iter().map(|ftl| (true, *ftl))) {
         let drive = drive(multi, "50%", ftl);
         let expected = 1.0 - (BUFFER as f64 - under_way(&drive, ftl)) / REGION as f64;
-        let measured = 1.0 - absorbed(drive, Pace::Depth(32), |rng| rng.below(REGION));
+        let measured = 1.0 - absorbed(drive, SubmissionPace::Depth(32), |rng| rng.below(REGION));
         println!("{ftl}: {measured:.4} written back, {expected:.4} expected");
         assert!((measured / expected - 1.0).abs() < 0.02, "{ftl}: {measured} instead of {expected}");
     }
@@ -146,7 +146,7 @@ fn a_buffer_at_its_watermark_absorbs_the_share_of_uniform_writes_that_it_holds()
     for (high, share) in [("30%", 0.3), ("80%", 0.8)] {
         let drive = drive(false, high, FTLS[0]);
         let expected = 1.0 - share * BUFFER as f64 / REGION as f64;
-        let measured = 1.0 - absorbed(drive, Pace::Gap(Span::from_us(400)), |rng| rng.below(REGION));
+        let measured = 1.0 - absorbed(drive, SubmissionPace::Gap(Span::from_us(400)), |rng| rng.below(REGION));
         println!("{high}: {measured:.4} written back, {expected:.4} expected");
         assert!((measured / expected - 1.0).abs() < 0.02, "{high}: {measured} instead of {expected}");
     }
@@ -210,7 +210,7 @@ fn a_full_buffer_absorbs_zipf_writes_as_fifo_does_and_lru_does_not() {
         let under_way = under_way(&drive, FTLS[0]);
         let dirty = BUFFER as f64 - under_way;
         let expected = fifo(&rates, dirty, under_way);
-        let measured = absorbed(drive, Pace::Depth(32), unit);
+        let measured = absorbed(drive, SubmissionPace::Depth(32), unit);
         println!("{measured:.4} absorbed, {expected:.4} expected, LRU {:.4}", lru(&rates, dirty));
         assert!((measured / expected - 1.0).abs() < 0.02, "{measured} instead of {expected}");
         assert!(lru(&rates, dirty) / expected > 1.04, "the test could not tell LRU");

@@ -5,13 +5,13 @@ use base::engine::Rng;
 use base::io::IoKind;
 use base::units::Span;
 use flash::nand::{Failing, Sector, Stamp};
-use ssd::{Counters, Drive, Resolved, Ssd};
+use ssd::{Counters, Drive, ResolvedDevice, Ssd};
 
-use crate::twins::{Event, Sees, end_alike, happens, resolve};
+use crate::twins::{SilentObserver, TwinStep, end_alike, happens, resolve};
 
 const PAGE: u64 = 8;
 
-fn drive(kind: &str, controllers: &str, log: &str) -> Resolved {
+fn drive(kind: &str, controllers: &str, log: &str) -> ResolvedDevice {
     resolve(&format!(
         "name = \"small\"\nhost = {{ queue-depth = 16 }}\n\
          [flash]\npart = \"K9XXG08\"\nchannels = 2\nchips = 2\ndies = 1\nplanes = 1\nblocks = 12\npages = 16\n{controllers}\n\
@@ -19,16 +19,16 @@ fn drive(kind: &str, controllers: &str, log: &str) -> Resolved {
     ))
 }
 
-fn draw(rng: &mut Rng, pages: u64, with_faults: bool) -> Event {
+fn draw(rng: &mut Rng, pages: u64, with_faults: bool) -> TwinStep {
     let start = rng.below(pages);
     match rng.below(100) {
-        0 => Event::CutPower,
-        1 if with_faults => Event::Fail(Failing::ALL[rng.below(3) as usize], rng.below(40)),
-        2..45 => Event::Submit(IoKind::Write, start * PAGE, PAGE * (1 + rng.below((pages - start).min(3)))),
-        45..50 => Event::Submit(IoKind::Read, start * PAGE, PAGE),
-        50..52 => Event::Submit(IoKind::Discard, start * PAGE, PAGE),
+        0 => TwinStep::CutPower,
+        1 if with_faults => TwinStep::Fail(Failing::ALL[rng.below(3) as usize], rng.below(40)),
+        2..45 => TwinStep::Submit(IoKind::Write, start * PAGE, PAGE * (1 + rng.below((pages - start).min(3)))),
+        45..50 => TwinStep::Submit(IoKind::Read, start * PAGE, PAGE),
+        50..52 => TwinStep::Submit(IoKind::Discard, start * PAGE, PAGE),
         // Most steps end within a phase, and some at its end.
-        _ => Event::Pass(Span::from_us(rng.below(40) * 25 + 7 * rng.below(2))),
+        _ => TwinStep::Pass(Span::from_us(rng.below(40) * 25 + 7 * rng.below(2))),
     }
 }
 
@@ -40,18 +40,19 @@ fn folds(counters: &Counters) -> u64 {
 
 /// Runs both drives and compares them at each step. Returns the number of folds.
 fn compare<S: Sector>(
-    resolved: &Resolved,
+    resolved: &ResolvedDevice,
     seed: u64,
     (steps, with_faults): (u64, bool),
     content: impl Fn(u64) -> S,
 ) -> u64 {
     let mut rng = Rng::stream(seed, "copies");
-    let (mut bulk, mut single) = (Ssd::<S>::new(resolved, seed), Ssd::<S>::new(resolved, seed).observed_by(Sees));
+    let (mut bulk, mut single) =
+        (Ssd::<S>::new(resolved, seed), Ssd::<S>::new(resolved, seed).observed_by(SilentObserver));
     let pages = bulk.capacity().get() / PAGE;
     let mut folded = 0;
     for tag in 0..steps {
         let event = draw(&mut rng, pages, with_faults);
-        if matches!(event, Event::CutPower) {
+        if matches!(event, TwinStep::CutPower) {
             folded += folds(&bulk.counters());
         }
         let left = happens(&mut bulk, event, tag, content(tag));
@@ -113,7 +114,7 @@ fn a_fault_that_is_planned_during_copies_hits_the_same_operation() {
 }
 
 /// Chang's disk, with or without SLC flash in front.
-fn chang(front: &str, ftl: &str) -> Resolved {
+fn chang(front: &str, ftl: &str) -> ResolvedDevice {
     resolve(&format!(
         "name = \"small\"\nhost = {{ link = \"none\", queue-depth = 2 }}\n\
          [flash]\npart = \"K9GAG08U0M\"\nchannels = 1\nchips = 1\nblocks = 24\npages = 16\n{front}\

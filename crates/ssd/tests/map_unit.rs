@@ -302,13 +302,13 @@ fn a_gather_beyond_the_room_of_a_program_is_refused() {
 }
 
 /// A map unit as any crate could define one: a plain array that answers after a fixed time.
-struct Own {
+struct PlainMapUnit {
     places: Vec<Option<Psn>>,
     waiting: VecDeque<(Time, Ticket, Ask)>,
     counters: Counters,
 }
 
-impl MapUnit for Own {
+impl MapUnit for PlainMapUnit {
     fn ask(&mut self, now: Time, _: Asker, ticket: Ticket, ask: Ask) {
         self.waiting.push_back((now + Span::from_us(1), ticket, ask));
     }
@@ -378,7 +378,7 @@ fn answer(unit: &mut impl MapUnit, now: Time, ask: Ask) -> (Time, Answer) {
 
 #[test]
 fn another_crate_can_define_a_map_unit() {
-    let mut own = Own { places: vec![None; 100], waiting: VecDeque::new(), counters: Counters::default() };
+    let mut own = PlainMapUnit { places: vec![None; 100], waiting: VecDeque::new(), counters: Counters::default() };
     let spec = MapSpec::Table { service: Span::from_us(1) };
     let mut table = AnyMapUnit::new(&spec, 100, Bytes::new(4096)).expect("it is a map unit");
     let (lpn, from, to) = (Lpn::new(17), Psn::new(3), Psn::new(4));

@@ -6,13 +6,13 @@ use base::io::IoKind;
 use base::units::Span;
 use flash::backend::Op;
 use flash::nand::{Failing, Stamp};
-use ssd::{Drive, Precondition, Resolved, Ssd};
+use ssd::{Drive, Precondition, ResolvedDevice, Ssd};
 
-use crate::twins::{Event, Sees, end_alike, happens, resolve};
+use crate::twins::{SilentObserver, TwinStep, end_alike, happens, resolve};
 
 const UNIT: u64 = 8;
 
-fn drive(part: &str, flash: &str, rest: &str) -> Resolved {
+fn drive(part: &str, flash: &str, rest: &str) -> ResolvedDevice {
     resolve(&format!(
         "name = \"small\"\nhost = {{ queue-depth = 48, link = \"pcie-3-x4\" }}\n\
          [flash]\n{part}\nchannels = 2\nchips = 6\nblocks = 14\npages = 16\n{flash}\n\
@@ -21,29 +21,29 @@ fn drive(part: &str, flash: &str, rest: &str) -> Resolved {
 }
 
 /// Mostly reads: their channels are busy most of the time.
-fn draw(rng: &mut Rng, sectors: u64, with_faults: bool) -> Event {
+fn draw(rng: &mut Rng, sectors: u64, with_faults: bool) -> TwinStep {
     let units = sectors / UNIT;
     let start = rng.below(units) * UNIT;
     match rng.below(200) {
-        0 => Event::CutPower,
-        1 if with_faults => Event::Fail(Failing::ALL[rng.below(3) as usize], rng.below(40)),
-        2..90 => Event::Submit(IoKind::Read, start, UNIT),
-        90..105 => Event::Submit(IoKind::Read, start + rng.below(UNIT), 1),
-        105..120 => Event::Submit(IoKind::Read, start, UNIT * (1 + rng.below((units - start / UNIT).min(9)))),
-        120..140 => Event::Submit(IoKind::Write, start, UNIT * (1 + rng.below((units - start / UNIT).min(3)))),
-        140..143 => Event::Submit(IoKind::Discard, start, UNIT),
+        0 => TwinStep::CutPower,
+        1 if with_faults => TwinStep::Fail(Failing::ALL[rng.below(3) as usize], rng.below(40)),
+        2..90 => TwinStep::Submit(IoKind::Read, start, UNIT),
+        90..105 => TwinStep::Submit(IoKind::Read, start + rng.below(UNIT), 1),
+        105..120 => TwinStep::Submit(IoKind::Read, start, UNIT * (1 + rng.below((units - start / UNIT).min(9)))),
+        120..140 => TwinStep::Submit(IoKind::Write, start, UNIT * (1 + rng.below((units - start / UNIT).min(3)))),
+        140..143 => TwinStep::Submit(IoKind::Discard, start, UNIT),
         // Requests that come together have commands that end together.
-        143..160 => Event::Pass(Span::from_us(5 * rng.below(20))),
-        _ => Event::Pass(Span::from_ns(rng.below(30_000))),
+        143..160 => TwinStep::Pass(Span::from_us(5 * rng.below(20))),
+        _ => TwinStep::Pass(Span::from_ns(rng.below(30_000))),
     }
 }
 
 /// Runs both drives and compares them at each step. Returns the number of steps that the quiet drive took without an
 /// event.
-fn compare(resolved: &Resolved, seed: u64, steps: u64, with_faults: bool) -> u64 {
+fn compare(resolved: &ResolvedDevice, seed: u64, steps: u64, with_faults: bool) -> u64 {
     let mut rng = Rng::stream(seed, "quiet");
     let mut quiet = Ssd::<Stamp>::new(resolved, seed);
-    let mut loud = Ssd::<Stamp>::new(resolved, seed).observed_by(Sees);
+    let mut loud = Ssd::<Stamp>::new(resolved, seed).observed_by(SilentObserver);
     // The drive is full and overwritten, so that writes start collection, whose reads are not the host's.
     for step in [Precondition::Fill, Precondition::RandomOverwrite(3.0)] {
         quiet.precondition(step, &mut |_, _| {});
@@ -73,14 +73,14 @@ const FMMU: &str = "part = \"FMMU-V2\"";
 const SLOW: &str = "lane-rate = \"200MB/s\"";
 
 /// A drive that suspends programs and erases.
-fn suspending(stop: &str, more: &str) -> Resolved {
+fn suspending(stop: &str, more: &str) -> ResolvedDevice {
     let times = "program-time = \"5us\", erase-time = \"20us\"";
     let suspend = format!("suspend = {{ stop = \"{stop}\", {times}, {more} }}");
     drive(FMMU, &format!("{SLOW}\ncontrollers = \"none\"\n{suspend}"), "")
 }
 
 /// Parts and arrays whose reads may end quietly, one for each mechanism that such an end interacts with.
-fn drives() -> Vec<Resolved> {
+fn drives() -> Vec<ResolvedDevice> {
     let two = "custom-part = { like = \"FMMU-V2\", timing = { read = [\"30us\", \"61us\"] } }";
     let no_cycles = "custom-part = { like = \"FMMU-V2\", bus = { command = \"0us\" } }";
     let pages = "custom-part = { like = \"FMMU-V2\", timing = { one_shot = 1, program = [\"200us\"] } }";

@@ -11,13 +11,13 @@ use ssd::{Completion, Drive, QueueId, Request, Spec, Ssd, Status};
 const UNIT: u64 = 8;
 
 /// A drive, and the possible contents of each mapping unit: a single one, until a request on the unit is refused.
-struct Checked {
+struct CheckedDrive {
     drive: Ssd<Stamp>,
     holds: BTreeMap<u64, Vec<u64>>,
     stamps: u64,
 }
 
-impl Checked {
+impl CheckedDrive {
     fn new(rest: &str) -> Self {
         let text = format!(
             "name = \"refusals\"\nflash = {{ part = \"K9GAG08U0M\", channels = 1, chips = 2, blocks = 12, pages = 16 }}\n\
@@ -119,7 +119,7 @@ const DURABLE: [(&str, &str); 6] = [
 fn a_refused_discard_does_not_bring_older_data_back() {
     for (name, rest) in DURABLE {
         println!("{name}");
-        let mut checked = Checked::new(rest);
+        let mut checked = CheckedDrive::new(rest);
         checked.wear_out();
         let mut kept = 0;
         for unit in 0..checked.units() {
@@ -145,7 +145,7 @@ fn refused_writes_and_flushes_leave_what_was_acknowledged() {
     });
     for (name, rest) in volatile.into_iter().chain(families) {
         println!("{name}: {rest}");
-        let mut checked = Checked::new(&rest);
+        let mut checked = CheckedDrive::new(&rest);
         checked.wear_out();
         let is_buffered = rest.contains("buffer");
         for round in 0..3 {

@@ -5,13 +5,13 @@ use base::engine::Rng;
 use base::io::IoKind;
 use base::units::Span;
 use flash::nand::{Failing, Sector, Stamp};
-use ssd::{Drive, Precondition, Resolved, Ssd};
+use ssd::{Drive, Precondition, ResolvedDevice, Ssd};
 
-use crate::twins::{Event, Sees, end_alike, happens, resolve};
+use crate::twins::{SilentObserver, TwinStep, end_alike, happens, resolve};
 
 const UNIT: u64 = 4;
 
-fn drive(flash: &str, rest: &str) -> Resolved {
+fn drive(flash: &str, rest: &str) -> ResolvedDevice {
     resolve(&format!(
         "name = \"small\"\nhost = {{ queue-depth = 8 }}\n\
          [flash]\nchannels = 1\nblocks = 24\npages = 16\n{flash}\n\
@@ -20,34 +20,35 @@ fn drive(flash: &str, rest: &str) -> Resolved {
 }
 
 /// Draws reads, small writes for which merges copy a block, and pauses of which some end at a boundary.
-fn draw(rng: &mut Rng, units: u64, with_faults: bool) -> Event {
+fn draw(rng: &mut Rng, units: u64, with_faults: bool) -> TwinStep {
     // Most requests are for a few superblocks, so that wear has to be levelled.
     let start = if rng.chance(0.7) { rng.below(units / 8) } else { rng.below(units) };
     match rng.below(100) {
-        0..2 => Event::CutPower,
-        2 if with_faults => Event::Fail(Failing::ALL[rng.below(3) as usize], rng.below(40)),
-        3..32 => Event::Submit(IoKind::Write, start * UNIT, UNIT * (1 + rng.below((units - start).min(6)))),
-        32..36 => Event::Submit(IoKind::Write, start * UNIT + 1, 2),
-        36..56 => Event::Submit(IoKind::Read, start * UNIT, UNIT * (1 + rng.below((units - start).min(3)))),
-        56..58 => Event::Submit(IoKind::Discard, start * UNIT, UNIT),
-        58..60 => Event::Submit(IoKind::Flush, 0, 0),
+        0..2 => TwinStep::CutPower,
+        2 if with_faults => TwinStep::Fail(Failing::ALL[rng.below(3) as usize], rng.below(40)),
+        3..32 => TwinStep::Submit(IoKind::Write, start * UNIT, UNIT * (1 + rng.below((units - start).min(6)))),
+        32..36 => TwinStep::Submit(IoKind::Write, start * UNIT + 1, 2),
+        36..56 => TwinStep::Submit(IoKind::Read, start * UNIT, UNIT * (1 + rng.below((units - start).min(3)))),
+        56..58 => TwinStep::Submit(IoKind::Discard, start * UNIT, UNIT),
+        58..60 => TwinStep::Submit(IoKind::Flush, 0, 0),
         // The drive is idle and levels the wear; the next requests arrive meanwhile.
-        60..63 => Event::Pass(Span::from_us(50_000 + rng.below(1000) * 20)),
+        60..63 => TwinStep::Pass(Span::from_us(50_000 + rng.below(1000) * 20)),
         // Without a link many events fall on multiples of the time of a read.
-        _ => Event::Pass(Span::from_us(rng.below(75) * 20 + 7 * rng.below(2))),
+        _ => TwinStep::Pass(Span::from_us(rng.below(75) * 20 + 7 * rng.below(2))),
     }
 }
 
 /// Runs both drives and compares them at each step. Returns the number of steps that the drive with runs took without
 /// an event.
 fn compare<S: Sector>(
-    resolved: &Resolved,
+    resolved: &ResolvedDevice,
     seed: u64,
     (steps, with_faults): (u64, bool),
     content: impl Fn(u64) -> S,
 ) -> u64 {
     let mut rng = Rng::stream(seed, "runs");
-    let (mut runs, mut single) = (Ssd::<S>::new(resolved, seed), Ssd::<S>::new(resolved, seed).observed_by(Sees));
+    let (mut runs, mut single) =
+        (Ssd::<S>::new(resolved, seed), Ssd::<S>::new(resolved, seed).observed_by(SilentObserver));
     runs.precondition(Precondition::Fill, &mut |_, _| {});
     single.precondition(Precondition::Fill, &mut |_, _| {});
     let units = runs.capacity().get() / UNIT;
@@ -66,7 +67,7 @@ fn compare<S: Sector>(
 }
 
 /// Drives that merge by copy-back, one for each mechanism that a run interacts with.
-fn drives() -> Vec<Resolved> {
+fn drives() -> Vec<ResolvedDevice> {
     let part = "part = \"K9K8G08U0M\"";
     // Pages of one word line that take different times.
     let paired = "custom-part = { like = \"K9K8G08U0M\", timing = { read = [\"25us\", \"40us\"], program = [\"200us\", \"450us\"] }, cell = \"mlc\" }";

@@ -5,17 +5,17 @@ use base::io::{Io, IoKind};
 use base::units::{Lba, Psn, Sectors, SuperblockId};
 use flash::nand::{FaultSpec, Faults, Media, Sector, Spare, Stamp};
 use ftl::Planted;
-use ssd::{Completion, Drive, Precondition, QueueId, Request, Resolved, Spec, Ssd};
+use ssd::{Completion, Drive, Precondition, QueueId, Request, ResolvedDevice, Spec, Ssd};
 
 /// A drive with pools of 96 superblocks of 64 slots.
-fn drive(channels: u32, chips: u32, spare: u32, ftl: &str) -> Resolved {
+fn drive(channels: u32, chips: u32, spare: u32, ftl: &str) -> ResolvedDevice {
     resolved(&format!(
         "name = \"steady\"\n[flash]\npart = \"dirik-2009\"\nchannels = {channels}\nchips = {chips}\nblocks = 96\n\
          [ftl]\nover-provisioning = \"{spare}%\"\n{ftl}\n",
     ))
 }
 
-fn resolved(text: &str) -> Resolved {
+fn resolved(text: &str) -> ResolvedDevice {
     let spec: Spec = toml::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
     spec.resolve().expect("valid")
 }
@@ -51,7 +51,7 @@ fn now<S: Sector>(drive: &Ssd<S>) -> Vec<u32> {
 }
 
 /// The distribution right after the layout, before any overwrite.
-fn laid(resolved: &Resolved, seed: u64) -> Vec<u32> {
+fn laid(resolved: &ResolvedDevice, seed: u64) -> Vec<u32> {
     let faults = Faults::new(&FaultSpec::default(), seed);
     let (one_shot, endurance) = (resolved.backend.timing.one_shot, resolved.part.endurance);
     let mut media = Media::new(resolved.geometry.clone(), endurance, one_shot, faults);
@@ -65,7 +65,7 @@ fn laid(resolved: &Resolved, seed: u64) -> Vec<u32> {
 }
 
 /// Write amplification over half a capacity, and the distribution before it.
-fn after(resolved: &Resolved, seed: u64, steps: &[Precondition]) -> (f64, Vec<u32>) {
+fn after(resolved: &ResolvedDevice, seed: u64, steps: &[Precondition]) -> (f64, Vec<u32>) {
     let mut drive = Ssd::<()>::new(resolved, seed).noting(None);
     for step in steps {
         run(&mut drive, *step);
@@ -133,7 +133,8 @@ fn the_expected_write_amplification_is_that_of_a_long_run() {
         ("512 blocks, 7 %", small(512, 7, "")),
         ("64 blocks, 20 %, from 4 to 9 free", small(64, 20, "gc = { start = 4, stop = 9 }")),
     ];
-    let long = |resolved: &Resolved| after(resolved, 1, &[Precondition::Fill, Precondition::RandomOverwrite(4.0)]).0;
+    let long =
+        |resolved: &ResolvedDevice| after(resolved, 1, &[Precondition::Fill, Precondition::RandomOverwrite(4.0)]).0;
     for (name, resolved) in drives {
         let measured = long(&resolved);
         let expected = resolved.family.expected_write_amplification().expect("a model");
@@ -209,7 +210,7 @@ fn a_laid_out_drive_holds_its_data_through_power_cuts_whatever_its_shape() {
 
 #[test]
 fn a_computed_steady_state_is_refused_where_no_model_is_known() {
-    let fault = |resolved: &Resolved, steps: &[Precondition], is_new| {
+    let fault = |resolved: &ResolvedDevice, steps: &[Precondition], is_new| {
         Precondition::first_fault(steps, resolved, is_new)
             .map(|(_, fault)| format!("{}; {}", fault.message, fault.remedy))
     };

@@ -5,13 +5,13 @@ use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Span};
 use flash::backend::{Observer, Phase};
 use flash::nand::{Failing, Sector};
-use ssd::{Completion, Drive, QueueId, Request, Resolved, Spec, Ssd};
+use ssd::{Completion, Drive, QueueId, Request, ResolvedDevice, Spec, Ssd};
 
 /// An observer that asks for every command and records nothing.
 #[derive(Clone, Debug)]
-pub(crate) struct Sees;
+pub(crate) struct SilentObserver;
 
-impl Observer for Sees {
+impl Observer for SilentObserver {
     fn boxed(&self) -> Box<dyn Observer> {
         Box::new(self.clone())
     }
@@ -20,14 +20,14 @@ impl Observer for Sees {
 }
 
 /// The drive of a description.
-pub(crate) fn resolve(text: &str) -> Resolved {
+pub(crate) fn resolve(text: &str) -> ResolvedDevice {
     let spec: Spec = toml::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
     spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}: {text}"))
 }
 
 /// A step of a test, done with both drives.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Event {
+pub(crate) enum TwinStep {
     /// A request of this kind; the first sector and the number of sectors follow.
     Submit(IoKind, u64, u64),
     Pass(Span),
@@ -37,25 +37,25 @@ pub(crate) enum Event {
 }
 
 /// Carries out a step on a drive. Each sector of a write gets this content.
-pub(crate) fn happens<S: Sector>(drive: &mut Ssd<S>, event: Event, tag: u64, content: S) -> Vec<Completion<S>> {
+pub(crate) fn happens<S: Sector>(drive: &mut Ssd<S>, event: TwinStep, tag: u64, content: S) -> Vec<Completion<S>> {
     let mut completions = Vec::new();
     let mut pass = |drive: &mut Ssd<S>, span: Span| {
         let to = drive.now() + span;
         while drive.advance(to, &mut completions) < to {}
     };
     match event {
-        Event::Submit(kind, start, sectors) => {
+        TwinStep::Submit(kind, start, sectors) => {
             let data = if kind == IoKind::Write { vec![content; sectors as usize] } else { Vec::new() };
             let io = Io::new(kind, Lba::new(start), Sectors::new(sectors));
             drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io, data });
         }
-        Event::Pass(span) => pass(drive, span),
-        Event::CutPower => {
+        TwinStep::Pass(span) => pass(drive, span),
+        TwinStep::CutPower => {
             drive.cut_power();
             let recovery = drive.power_on(drive.now());
             pass(drive, recovery.time);
         }
-        Event::Fail(kind, after) => drive.media_mut().faults_mut().fail_soon(kind, after),
+        TwinStep::Fail(kind, after) => drive.media_mut().faults_mut().fail_soon(kind, after),
     }
     completions
 }

@@ -16,12 +16,12 @@ use serde::Serialize;
 use crate::caution::{Caution, cautions};
 use crate::config::{Document, Fault, Faults};
 use crate::curves::CurveSpread;
-use crate::execute::Outcome;
+use crate::execute::StudyOutcome;
 use crate::plan::{AxisSpec, Failures, Label, Plan, Point, PointSpec, RunSpec, StudySpec};
 use crate::schema;
 use crate::spread::Spread;
 use crate::summary::Summary;
-use crate::watch::explain::Explained;
+use crate::watch::explain::KindBands;
 
 use best::Candidate;
 use columns::columns;
@@ -156,7 +156,7 @@ pub struct Row {
     pub is_comparable: bool,
     /// The parts of the time of the drive's requests over all runs, if an observer attributed it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub explained: Vec<Explained>,
+    pub explained: Vec<KindBands>,
     /// The summaries of the drive's runs, one for each seed.
     pub runs: Vec<Summary>,
 }
@@ -180,7 +180,7 @@ pub struct Comparison {
 impl Comparison {
     /// Compares the drives by the outcome of the study from [`plan`], as means over the seeds.
     #[must_use]
-    pub fn new(outcome: &Outcome) -> Self {
+    pub fn new(outcome: &StudyOutcome) -> Self {
         let points = || outcome.plan.points.iter().zip(&outcome.runs);
         let of = |point: &Point, runs: &[Summary]| -> BTreeMap<&'static str, Spread> {
             let value = |column: &'static Column| {
@@ -318,8 +318,9 @@ mod tests {
                 "{name}"
             );
             assert_eq!(small.host.link, large.host.link, "{name}");
-            let chips =
-                |drive: &ssd::Resolved| drive.spec.flash.chips * drive.spec.flash.channels * drive.spec.flash.gang;
+            let chips = |drive: &ssd::ResolvedDevice| {
+                drive.spec.flash.chips * drive.spec.flash.channels * drive.spec.flash.gang
+            };
             assert_eq!((chips(&small), chips(&large)), (8, 16), "{name}");
         }
     }

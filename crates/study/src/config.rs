@@ -21,4 +21,4 @@ pub use document::{Document, load};
 pub use fault::{Fault, Faults};
 pub use parse::text;
 pub(crate) use renamed::renamed;
-pub use renamed::{RENAMED, Renamed};
+pub use renamed::{FormerName, RENAMED};

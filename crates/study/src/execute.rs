@@ -33,18 +33,18 @@ use crate::store::Digest;
 use crate::summary::Summary;
 
 pub use crate::session::Program;
-pub use claims::{Claim, Finding, Isolation, LeftOut, Verdict, claims, natural};
+pub use claims::{Claim, ExpectationResult, Isolation, LeftOut, Verdict, claims, natural};
 pub use document::{SCHEMA, Studies, json};
 pub use keys::{KeyList, PlannedRun, list_keys, write_keys};
 pub use save::check_snapshots;
-pub use shard::{Dealt, ParseShardError, Shard, ShardRun, describe_point, run_shard};
-pub use stored::{Storing, shared_states};
-pub use sweep::{Due, Sweep, TakeError, Warn};
+pub use shard::{ParseShardError, Shard, ShardAssignment, ShardRun, describe_point, run_shard};
+pub use stored::{ResultStore, shared_states};
+pub use sweep::{DueRun, Sweep, TakeError, Warn};
 pub use task::{PointError, Task, point};
 
 /// The results of all runs of a study, from which its claims are judged.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct StudyOutcome {
     /// The study as it was planned, with its points.
     pub plan: Plan,
     /// For each point, the runs with each seed.
@@ -59,13 +59,13 @@ pub enum ExecuteError {
     /// A workload cannot be read.
     Workload(WorkloadError),
     /// A workload cannot be opened for the drive of a point.
-    Open(WorkloadError, Place),
+    Open(WorkloadError, RunLabel),
     /// The snapshot of a point cannot be written.
-    Output(OutputError, Place),
+    Output(OutputError, RunLabel),
     /// A workload has several stages, and thus several results.
-    Stages(Place),
+    Stages(RunLabel),
     /// A point saves a snapshot, but another process would do its run, which cannot write the snapshot here.
-    SavesElsewhere(Place),
+    SavesElsewhere(RunLabel),
     /// Results of a shard could not be written to the store.
     NotKept {
         /// The number of results.
@@ -74,14 +74,14 @@ pub enum ExecuteError {
         store: PathBuf,
     },
     /// A run failed.
-    Session(Box<SessionError>, Place),
+    Session(Box<SessionError>, RunLabel),
 }
 
 /// The point and seed of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place(String);
+pub struct RunLabel(String);
 
-impl fmt::Display for Place {
+impl fmt::Display for RunLabel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -135,7 +135,7 @@ pub fn needs(plan: &Plan) -> Vec<Need> {
 
 /// One run of a study: the number of its point, and a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Job {
+struct RunJob {
     point: usize,
     seed: u64,
 }
@@ -151,7 +151,7 @@ pub fn run(
     program: &Program,
     threads: Option<NonZeroUsize>,
     progress: &(dyn Fn(u64, u64) + Sync),
-) -> Result<Outcome, ExecuteError> {
+) -> Result<StudyOutcome, ExecuteError> {
     run_in(plan, program, threads, None, progress)
 }
 
@@ -165,9 +165,9 @@ pub fn run_in(
     plan: Plan,
     program: &Program,
     threads: Option<NonZeroUsize>,
-    storing: Option<&Storing<'_>>,
+    storing: Option<&ResultStore<'_>>,
     progress: &(dyn Fn(u64, u64) + Sync),
-) -> Result<Outcome, ExecuteError> {
+) -> Result<StudyOutcome, ExecuteError> {
     run_followed(plan, program, threads, storing, Follow { progress, ..Follow::default() })
 }
 
@@ -205,21 +205,21 @@ pub fn run_followed(
     mut plan: Plan,
     program: &Program,
     threads: Option<NonZeroUsize>,
-    storing: Option<&Storing<'_>>,
+    storing: Option<&ResultStore<'_>>,
     follow: Follow<'_>,
-) -> Result<Outcome, ExecuteError> {
+) -> Result<StudyOutcome, ExecuteError> {
     keep_pipes(&mut plan)?;
     let jobs = jobs(&plan);
     let done = run_jobs(&mut plan, &jobs, program, threads, storing, follow)?;
     let stored = done.iter().filter(|run| run.was_stored).count();
     let runs: Vec<Summary> = done.into_iter().map(|run| run.summary).collect();
     let runs = runs.chunks(plan.spec.seeds.len()).map(<[Summary]>::to_vec).collect();
-    Ok(Outcome { plan, runs, stored })
+    Ok(StudyOutcome { plan, runs, stored })
 }
 
 /// All runs of a study: each point with each seed.
-fn jobs(plan: &Plan) -> Vec<Job> {
-    let with_seeds = |point: usize| plan.spec.seeds.iter().map(move |seed| Job { point, seed: *seed });
+fn jobs(plan: &Plan) -> Vec<RunJob> {
+    let with_seeds = |point: usize| plan.spec.seeds.iter().map(move |seed| RunJob { point, seed: *seed });
     (0..plan.points.len()).flat_map(with_seeds).collect()
 }
 
@@ -234,10 +234,10 @@ struct JobRun {
 /// Does these runs of a study. The results are in the order of the jobs.
 fn run_jobs(
     plan: &mut Plan,
-    jobs: &[Job],
+    jobs: &[RunJob],
     program: &Program,
     threads: Option<NonZeroUsize>,
-    storing: Option<&Storing<'_>>,
+    storing: Option<&ResultStore<'_>>,
     follow: Follow<'_>,
 ) -> Result<Vec<JobRun>, ExecuteError> {
     let threads = at_once(threads);
@@ -254,7 +254,7 @@ fn run_jobs(
     for (job, found) in jobs.iter().zip(&results) {
         found.iter().for_each(|summary| (follow.finished)(job.point, summary));
     }
-    let by = By { program, interrupt: follow.interrupt };
+    let by = PointRunner { program, interrupt: follow.interrupt };
     let run = |next: usize| {
         let job = jobs[left[next]];
         let result = match &known {
@@ -385,15 +385,15 @@ pub fn doubts(plan: &Plan) -> Result<Vec<String>, ExecuteError> {
 }
 
 /// The names of the study, point and seed of a run, for messages.
-fn place(plan: &Plan, job: Job) -> Place {
+fn place(plan: &Plan, job: RunJob) -> RunLabel {
     let labels = crate::plan::describe(&plan.axes, &plan.points[job.point].labels);
     let labels = if labels.is_empty() { labels } else { format!(", {labels}") };
-    Place(format!("study {}{labels}, seed {}", plan.spec.name, job.seed))
+    RunLabel(format!("study {}{labels}, seed {}", plan.spec.name, job.seed))
 }
 
 /// The program that runs a point, and the flag that ends it early.
 #[derive(Clone, Copy)]
-struct By<'a> {
+struct PointRunner<'a> {
     program: &'a Program,
     interrupt: Option<&'a AtomicBool>,
 }
@@ -402,8 +402,8 @@ struct By<'a> {
 fn one<'a>(
     point: &'a Point,
     seed: u64,
-    by: By<'a>,
-    place: impl Fn() -> Place,
+    by: PointRunner<'a>,
+    place: impl Fn() -> RunLabel,
     prepare: impl FnOnce(Session<'a>) -> Result<Session<'a>, ExecuteError>,
 ) -> Result<Summary, ExecuteError> {
     let mut session = Session::new(&point.device).program(by.program.clone()).seed(seed).spec(&point.run);
@@ -420,12 +420,12 @@ fn one<'a>(
 }
 
 /// Runs a point with a seed, without a shared state.
-fn plain(plan: &Plan, job: Job, by: By<'_>) -> Result<Summary, ExecuteError> {
+fn plain(plan: &Plan, job: RunJob, by: PointRunner<'_>) -> Result<Summary, ExecuteError> {
     let (point, place) = (&plan.points[job.point], || place(plan, job));
     one(point, job.seed, by, place, |session| save::saving(session, plan, point, place))
 }
 
-impl Outcome {
+impl StudyOutcome {
     /// The mean of a metric over the seeds, at the point with this number.
     #[must_use]
     pub fn value(&self, point: usize, metric: &Metric) -> Option<f64> {
@@ -505,7 +505,7 @@ mod tests {
     use super::*;
     use crate::config::Document;
 
-    fn outcome(threads: usize) -> Outcome {
+    fn outcome(threads: usize) -> StudyOutcome {
         let document = Document::parse(Path::new("s.toml"), [STUDY, CLAIMS].concat()).expect("TOML");
         let plan = Plan::new(&document).expect("sound");
         run(plan, &Program::default(), NonZeroUsize::new(threads), &|_, _| {}).expect("it runs")

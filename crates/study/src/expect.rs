@@ -49,7 +49,7 @@ pub struct ExpectSpec {
     pub asks_no_more: Option<String>,
     /// The numbers to which the inputs were fitted, if the expectation differs from its claim in this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub calibrated: Option<Calibrated>,
+    pub calibrated: Option<CalibrationTarget>,
     /// True if the difference must also be larger than the spread over the seeds: the 95 % interval of the mean
     /// difference between runs with the same seed (paired t-test) must not contain zero. For `ratio`, `difference`,
     /// each step of `order`, and the ends of `monotonic`; needs at least two seeds.
@@ -60,7 +60,7 @@ pub struct ExpectSpec {
     pub left_out: Vec<LeftOutSpec>,
     /// The number lies in a range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub within: Option<Within>,
+    pub within: Option<WithinRange>,
     /// The number at one point has this ratio to that at another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<RatioOf>,
@@ -78,7 +78,7 @@ pub struct ExpectSpec {
     pub saturates: Option<Saturates>,
     /// The number respects a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bounded: Option<Bounded>,
+    pub bounded: Option<BoundedRange>,
     /// All numbers must be equal, within a tolerance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub equal: Option<Equal>,
@@ -89,8 +89,8 @@ pub struct ExpectSpec {
 
 /// The numbers to which the inputs of a measurement were fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Calibrated {
+#[serde(rename = "Calibrated", rename_all = "kebab-case")]
+pub enum CalibrationTarget {
     /// To none: every input is stated in the paper, or assumed before anything was measured.
     No,
     /// To numbers of the paper that the claim is not about.
@@ -101,7 +101,7 @@ pub enum Calibrated {
     Input,
 }
 
-impl Calibrated {
+impl CalibrationTarget {
     /// The name of the kind of fitting, as in a file.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -140,8 +140,8 @@ pub enum Bound {
 
 /// `within`: the number lies between two bounds, or within a tolerance of a value.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Within {
+#[serde(rename = "Within", deny_unknown_fields)]
+pub struct WithinRange {
     /// The two bounds, both included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<[Bound; 2]>,
@@ -232,8 +232,8 @@ pub struct Saturates {
 
 /// `bounded`: the number is at least `least`, at most `most`, or both.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Bounded {
+#[serde(rename = "Bounded", deny_unknown_fields)]
+pub struct BoundedRange {
     /// The least value that is accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least: Option<Bound>,
@@ -267,13 +267,13 @@ pub struct Ascending {
 /// The condition of an expectation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Condition<'a> {
-    Within(&'a Within),
+    Within(&'a WithinRange),
     Ratio(&'a RatioOf),
     Difference(&'a DifferenceOf),
     Monotonic(&'a Monotonic),
     Linear(&'a Linear),
     Saturates(&'a Saturates),
-    Bounded(&'a Bounded),
+    Bounded(&'a BoundedRange),
     Equal(&'a Equal),
     Order(&'a Ascending),
 }
@@ -298,7 +298,7 @@ impl DifferenceOf {
     }
 }
 
-impl Within {
+impl WithinRange {
     /// Both bounds as numbers of this dimension; `None` if a unit of measure is missing or does not fit.
     pub(crate) fn bounds(&self, unit: Dimension) -> Option<(f64, f64)> {
         match (&self.between, &self.value, self.tolerance) {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::caution::cautions;
 use crate::summary::Summary;
-use crate::watch::explain::{Explained, OneRequest};
+use crate::watch::explain::{KindBands, OneRequest};
 use crate::what_if::{Culprit, Trial};
 
 /// Version of the keys; higher after a key has changed its meaning or disappeared.
@@ -19,7 +19,7 @@ pub struct Explanation {
     #[schemars(extend("const" = SCHEMA))]
     schema: &'static str,
     /// The parts of the time, for each kind of request and band of percentiles. Requests that failed are left out.
-    pub explained: Vec<Explained>,
+    pub explained: Vec<KindBands>,
     /// The share of the requests that failed.
     pub failed: f64,
     /// The share of mapping units without data among those that reads asked for. Such units took no flash time.
@@ -41,7 +41,7 @@ pub struct Explanation {
 impl Explanation {
     /// Explains all requests of these stages of a run and, if `request` is given, a single request.
     #[must_use]
-    pub fn new(explained: Vec<Explained>, request: Option<OneRequest>, stages: &[Summary]) -> Self {
+    pub fn new(explained: Vec<KindBands>, request: Option<OneRequest>, stages: &[Summary]) -> Self {
         let culprits = Culprit::largest(&explained, 2);
         let worst = |of: fn(&Summary) -> f64| stages.iter().map(of).fold(0.0, f64::max);
         let warnings = cautions(stages.iter().enumerate()).into_iter().filter(|caution| caution.is_warning);

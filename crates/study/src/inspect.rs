@@ -8,7 +8,7 @@ use ssd::{Counters, History, PowerDraw, Ssd};
 use translation::Translation;
 
 use crate::watch::Watch;
-use crate::watch::explain::Explained;
+use crate::watch::explain::KindBands;
 use crate::watch::timeline::Timeline;
 
 /// A drive whose state can be inspected.
@@ -42,7 +42,7 @@ pub trait Inspect {
     }
 
     /// The parts of the requests' time since the previous call, if an observer attributed it.
-    fn explained(&mut self) -> Vec<Explained> {
+    fn explained(&mut self) -> Vec<KindBands> {
         Vec::new()
     }
 
@@ -107,7 +107,7 @@ impl<S: Sector> Inspect for Ssd<S> {
         self.observer::<Watch>()?.seen()
     }
 
-    fn explained(&mut self) -> Vec<Explained> {
+    fn explained(&mut self) -> Vec<KindBands> {
         self.observer_mut::<Watch>().map_or_else(Vec::new, Watch::explained)
     }
 

@@ -10,7 +10,7 @@ mod error;
 use base::units::{Bytes, Sectors, Time};
 use flash::backend::{Op, Tally};
 use serde::{Deserialize, Serialize};
-use ssd::{Counters, Resolved};
+use ssd::{Counters, ResolvedDevice};
 
 use crate::run::programmed_units;
 
@@ -123,7 +123,7 @@ pub(crate) struct RoundProgress {
 impl Life {
     /// Creates the life of a drive that begins now. `bad_blocks` blocks are bad already.
     #[must_use]
-    pub fn new(drive: &Resolved, seed: u64, bad_blocks: u64) -> Self {
+    pub fn new(drive: &ResolvedDevice, seed: u64, bad_blocks: u64) -> Self {
         let geometry = &drive.geometry;
         let block = drive.raw_capacity().get() / u64::from(geometry.block_count()).max(1);
         let capacity = drive.capacity().bytes().get();

@@ -48,7 +48,7 @@ use translation::TranslationStat;
 use zones::ZonesStat;
 
 pub(crate) use catalogue::every;
-pub use catalogue::{Entry, Group, catalogue, meaning_of_cause, meaning_of_op};
+pub use catalogue::{Group, MetricEntry, catalogue, meaning_of_cause, meaning_of_op};
 pub use dimension::Dimension;
 pub(crate) use dimension::digits;
 pub use help::HELP;
@@ -512,11 +512,11 @@ mod tests {
     use testkit::small;
 
     use super::*;
-    use crate::summary::{About, Energies, Report};
+    use crate::summary::{Energies, Provenance, Report};
     use crate::testing::settled;
 
     fn summary() -> Summary {
-        let (about, result) = (About::default(), settled(small::mixed()));
+        let (about, result) = (Provenance::default(), settled(small::mixed()));
         Summary::new(&Report { erase_counts: &[1, 3], ..Report::new(&about, &result) })
     }
 

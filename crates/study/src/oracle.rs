@@ -15,7 +15,7 @@ use base::units::{Lba, Sectors, Time};
 use flash::nand::Stamp;
 use ssd::{Completeness, Completion, History, Status, Tag};
 
-use array::{Array, Content, UNKNOWN};
+use array::{RequestContent, SectorArray, UNKNOWN};
 
 /// The content of a run's writes, and the check of its reads.
 pub trait Payload<S> {
@@ -35,7 +35,7 @@ pub trait Payload<S> {
     fn completed(&mut self, completion: &Completion<S>) -> Result<(), Mismatch>;
 
     /// The comparisons so far, if the payload makes any.
-    fn verified(&self) -> Option<Verified> {
+    fn verified(&self) -> Option<Verification> {
         None
     }
 }
@@ -155,7 +155,7 @@ impl std::error::Error for Mismatch {}
 
 /// The comparisons of an [`Oracle`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Verified {
+pub struct Verification {
     /// The number of reads compared.
     pub reads: u64,
     /// The number of sectors compared.
@@ -169,13 +169,13 @@ pub struct Verified {
 /// The newest completed write of every sector, and any other content that a read may return.
 #[derive(Clone, Debug)]
 pub struct Oracle {
-    array: Array,
+    array: SectorArray,
     /// Other possible contents of a sector: those of writes and discards that may have been carried out in part.
     refused: HashMap<u64, Vec<u64>>,
     granularity: u64,
     /// The number of sectors of a zone that can be written; a reset of the zone changes them.
     zone: Sectors,
-    verified: Verified,
+    verified: Verification,
     /// The number of announced requests that have not come yet. The memory that they need has been prefetched.
     announced: usize,
 }
@@ -201,11 +201,11 @@ impl Oracle {
     fn with(granularity: Sectors, untouched: u64) -> Self {
         assert!(!granularity.is_zero(), "discards of multiples of nothing");
         Self {
-            array: Array::new(granularity, untouched),
+            array: SectorArray::new(granularity, untouched),
             refused: HashMap::new(),
             granularity: granularity.get(),
             zone: Sectors::new(0),
-            verified: Verified::default(),
+            verified: Verification::default(),
             announced: 0,
         }
     }
@@ -221,23 +221,23 @@ impl Oracle {
     /// at most `units` mapping units, or all if `None`.
     #[must_use]
     pub fn memory(capacity: Sectors, granularity: Sectors, units: Option<u64>) -> u64 {
-        Array::memory(capacity, granularity, units, false)
+        SectorArray::memory(capacity, granularity, units, false)
     }
 
     /// The most bytes of an oracle for a drive with zones, which takes only writes of whole mapping units. `writable`
     /// is the number of sectors of each zone that can be written.
     #[must_use]
     pub fn memory_with_zones(zones: u32, writable: Sectors, granularity: Sectors, units: Option<u64>) -> u64 {
-        Array::memory(Sectors::new(u64::from(zones) * writable.get()), granularity, units, true)
+        SectorArray::memory(Sectors::new(u64::from(zones) * writable.get()), granularity, units, true)
     }
 
     /// The comparisons so far.
     #[must_use]
-    pub const fn verified(&self) -> Verified {
+    pub const fn verified(&self) -> Verification {
         self.verified
     }
 
-    fn set(&mut self, io: &Io, content: Content) {
+    fn set(&mut self, io: &Io, content: RequestContent) {
         self.array.set(io, content);
         if !self.refused.is_empty() {
             (io.start.get()..io.end().get()).for_each(|sector| _ = self.refused.remove(&sector));
@@ -245,7 +245,7 @@ impl Oracle {
     }
 
     /// Stores the content that a request gives to the sectors of `io`, as far as the request was carried out.
-    fn change(&mut self, io: &Io, content: Content, completeness: Completeness) {
+    fn change(&mut self, io: &Io, content: RequestContent, completeness: Completeness) {
         match completeness {
             Completeness::Whole => self.set(io, content),
             Completeness::Partial => {
@@ -253,7 +253,7 @@ impl Oracle {
                     self.refused.entry(io.start.get() + offset).or_default().push(content.at(offset));
                 }
             }
-            Completeness::Unknown => self.set(io, Content::Unknown),
+            Completeness::Unknown => self.set(io, RequestContent::Unknown),
             Completeness::Nothing => {}
         }
     }
@@ -349,16 +349,16 @@ impl<S: StampSector> Payload<S> for Oracle {
             (IoKind::Read, Status::Uncorrectable) => self.verified.uncorrectable += 1,
             // An append names the address that the drive has chosen.
             (IoKind::Write | IoKind::Append, _) => {
-                self.change(io, Content::Stamps(first_stamp(*tag, io.sectors)), status.completeness());
+                self.change(io, RequestContent::Stamps(first_stamp(*tag, io.sectors)), status.completeness());
             }
             (IoKind::Discard, _) => {
                 if let Some(io) = self.inward(io) {
-                    self.change(&io, Content::Zeros, status.completeness());
+                    self.change(&io, RequestContent::Zeros, status.completeness());
                 }
             }
             (IoKind::ZoneReset, _) => {
                 let zone = Io { sectors: self.zone, ..*io };
-                self.change(&zone, Content::Zeros, status.completeness());
+                self.change(&zone, RequestContent::Zeros, status.completeness());
             }
             (IoKind::Read | IoKind::Flush | IoKind::ZoneOpen | IoKind::ZoneClose | IoKind::ZoneFinish, _)
             | (IoKind::ZoneOpenZrwa | IoKind::ZrwaFlush | IoKind::HandleUpdate, _) => {}
@@ -366,7 +366,7 @@ impl<S: StampSector> Payload<S> for Oracle {
         Ok(())
     }
 
-    fn verified(&self) -> Option<Verified> {
+    fn verified(&self) -> Option<Verification> {
         Some(self.verified)
     }
 }
@@ -411,7 +411,7 @@ mod tests {
         let first = write(&mut oracle, 0, 4094, 4);
         let second = write(&mut oracle, 1, 4095, 2);
         oracle.completed(&done(2, IoKind::Read, 4093, &[0, first[0], second[0], second[1], first[3]])).expect("newest");
-        assert_eq!(oracle.verified(), Verified { reads: 1, sectors: 5, ..Verified::default() });
+        assert_eq!(oracle.verified(), Verification { reads: 1, sectors: 5, ..Verification::default() });
     }
 
     #[test]
@@ -516,6 +516,6 @@ mod tests {
         let mut read = done(0, IoKind::Read, 0, &[9]);
         read.status = Status::Uncorrectable;
         oracle.completed(&read).expect("not compared");
-        assert_eq!(oracle.verified(), Verified { uncorrectable: 1, ..Verified::default() });
+        assert_eq!(oracle.verified(), Verification { uncorrectable: 1, ..Verification::default() });
     }
 }

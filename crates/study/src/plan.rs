@@ -31,7 +31,7 @@ pub use flow::FlowSpec;
 pub(crate) use flow::pacing;
 pub use grid::Plan;
 pub(crate) use grid::{check_run, describe};
-pub use point::{Beside, Point};
+pub use point::{ConcurrentWorkload, Point};
 pub use reading::ReadingSpec;
 pub(crate) use reading::UnknownRule;
 pub use seeds::{MOST_SEEDS, seeds_from};

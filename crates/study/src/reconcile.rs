@@ -59,16 +59,16 @@ impl fmt::Display for Check {
 
 /// The failed checks of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unreconciled(pub Vec<Check>);
+pub struct FailedChecks(pub Vec<Check>);
 
-impl fmt::Display for Unreconciled {
+impl fmt::Display for FailedChecks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the counters of the run do not reconcile")?;
         self.0.iter().try_for_each(|check| write!(f, "\n  {check}"))
     }
 }
 
-impl std::error::Error for Unreconciled {}
+impl std::error::Error for FailedChecks {}
 
 /// All checks of a run. Checks that need an idle device run only if the run waited for the end of background work
 /// and it ended.
@@ -90,9 +90,9 @@ pub fn checks(result: &RunResult) -> Vec<Check> {
 ///
 /// # Errors
 /// The failed checks.
-pub fn reconcile(result: &RunResult) -> Result<(), Unreconciled> {
+pub fn reconcile(result: &RunResult) -> Result<(), FailedChecks> {
     let failed: Vec<_> = checks(result).into_iter().filter(|check| !check.holds()).collect();
-    if failed.is_empty() { Ok(()) } else { Err(Unreconciled(failed)) }
+    if failed.is_empty() { Ok(()) } else { Err(FailedChecks(failed)) }
 }
 
 struct Book(Vec<Check>);

@@ -20,7 +20,8 @@ pub const SCHEMA: &str = "flashloom-seeds-1";
 
 /// The runs of one workload, or of one stage of it, with several seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Repeated {
+#[serde(rename = "Repeated")]
+pub struct RepeatedRuns {
     /// Version of the keys of this document.
     #[schemars(extend("const" = SCHEMA))]
     pub schema: &'static str,
@@ -44,7 +45,7 @@ pub struct Repeated {
     pub runs: Vec<Summary>,
 }
 
-impl Repeated {
+impl RepeatedRuns {
     /// Groups the runs by stage of the workload. `runs` has, for each seed, the results of all stages.
     ///
     /// # Panics
@@ -105,9 +106,9 @@ impl Repeated {
 #[schemars(title = SCHEMA)]
 pub enum Repeats<'a> {
     /// A workload of one stage.
-    One(&'a Repeated),
+    One(&'a RepeatedRuns),
     /// The stages of a workload, in their order.
-    Several(&'a [Repeated]),
+    Several(&'a [RepeatedRuns]),
 }
 
 /// Calls `one` with each seed on at most this many threads; on all cores if `None`. The results are in the order of the
@@ -136,11 +137,11 @@ mod tests {
     use testkit::small;
 
     use super::*;
-    use crate::summary::{About, Report};
+    use crate::summary::{Provenance, Report};
     use crate::testing::{settled, summary as summary_of, two_flows};
 
     fn summary(seed: u64) -> Summary {
-        let (about, result) = (About { seed, ..About::default() }, settled(small::mixed()));
+        let (about, result) = (Provenance { seed, ..Provenance::default() }, settled(small::mixed()));
         let mut summary = Summary::new(&Report::new(&about, &result));
         summary.requests_per_s = Some(1_000.0 + seed as f64);
         summary
@@ -148,14 +149,14 @@ mod tests {
 
     #[test]
     fn every_metric_of_all_runs_has_a_spread() {
-        let stages = Repeated::stages(vec![vec![summary(3)], vec![summary(4)], vec![summary(5)]]);
+        let stages = RepeatedRuns::stages(vec![vec![summary(3)], vec![summary(4)], vec![summary(5)]]);
         let [one] = &stages[..] else { panic!("one stage") };
         assert_eq!(one.seeds, [3, 4, 5]);
         let rate = &one.metrics["requests-per-s"];
         assert_eq!((rate.mean, rate.n, &rate.values[..]), (1_004.0, 3, &[1_003.0, 1_004.0, 1_005.0][..]));
         assert_eq!(one.metrics["read.mean"].half_width, Some(0.0), "the runs are equal");
         assert!(!one.metrics.contains_key("energy"), "they have none");
-        let json: serde_json::Value = serde_json::from_str(&Repeated::json(&stages)).expect("JSON");
+        let json: serde_json::Value = serde_json::from_str(&RepeatedRuns::json(&stages)).expect("JSON");
         assert_eq!(json["metrics"]["requests-per-s"]["values"][2], 1_005.0);
         assert_eq!(json["runs"][1]["seed"], 4);
     }
@@ -163,7 +164,7 @@ mod tests {
     #[test]
     fn each_of_several_flows_has_its_metrics() {
         let summary = summary_of(&two_flows());
-        let one = Repeated::stages(vec![vec![summary.clone()], vec![summary]]).remove(0);
+        let one = RepeatedRuns::stages(vec![vec![summary.clone()], vec![summary]]).remove(0);
         assert_eq!(one.metrics["flow.reader.requests-per-s"].n, 2);
         assert!(one.metrics.contains_key("flow.writer.write.p99"), "{:?}", one.metrics.keys());
         assert!(!one.metrics.contains_key("flow.writer.read.p99"), "it only writes");

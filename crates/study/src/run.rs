@@ -1,7 +1,7 @@
 //! Runs a workload on a drive and collects the results.
 
 use base::units::{Sectors, Span};
-use ssd::{Counters, Drive, Memory, Purpose, QueueId, Resolved, ZoneShape};
+use ssd::{Counters, Drive, Memory, Purpose, QueueId, ResolvedDevice, ZoneShape};
 use workload::{Pacing, Source};
 
 use crate::oracle::{Oracle, Payload};
@@ -24,7 +24,7 @@ mod window;
 
 use course::SERIES_POINTS;
 use flight::Flight;
-use flows::Several;
+use flows::FlowSet;
 
 pub use backlog::Level;
 pub use course::{Course, MOST_INTERVALS};
@@ -45,7 +45,7 @@ pub use workload::measure::{Amount, ParseAmountError};
 
 /// The memory that a run needs: that of the drive, of the time series, and of the oracle if it verifies.
 #[must_use]
-pub fn memory(drive: &Resolved, purpose: Purpose) -> Memory {
+pub fn memory(drive: &ResolvedDevice, purpose: Purpose) -> Memory {
     let mut memory = drive.memory(purpose);
     memory.add("the time series", (SERIES_POINTS as u64 + 3) * point_memory(drive));
     if purpose.verify {
@@ -63,12 +63,12 @@ pub fn memory(drive: &Resolved, purpose: Purpose) -> Memory {
 }
 
 /// The memory of a detailed time series.
-pub(crate) fn course_memory(drive: &Resolved, course: Course) -> u64 {
+pub(crate) fn course_memory(drive: &ResolvedDevice, course: Course) -> u64 {
     course.points() as u64 * (point_memory(drive) + DETAIL)
 }
 
 /// The memory of the counters at a point of a time series.
-fn point_memory(drive: &Resolved) -> u64 {
+fn point_memory(drive: &ResolvedDevice) -> u64 {
     let parts = 2 * u64::from(drive.geometry.die_count()) + u64::from(drive.geometry.channels);
     size_of::<Counters>() as u64 + parts * size_of::<Span>() as u64
 }
@@ -129,7 +129,7 @@ impl<'a> Rules<'a> {
         if pacing != Pacing::Open && (source.think().is_some() || !source.start().is_zero()) {
             // A closed loop that begins late or pauses runs as the only one of several flows: only these can pause.
             let flow = Flow { name: String::new(), source, pacing: Some(pacing), queue };
-            let mut several = Several::new(vec![flow], drive.counters().at, &self);
+            let mut several = FlowSet::new(vec![flow], drive.counters().at, &self);
             let mut flight = Flight::new(self, drive, payload, hooks, 0);
             flight.several(&mut several)?;
             return flight.finish(pacing, Vec::new());
@@ -161,7 +161,7 @@ impl<'a> Rules<'a> {
             checked(flow.pacing(), flow.queue, drive.queues())?;
         }
         let (pacing, count) = (flows[0].pacing(), flows.len());
-        let mut several = Several::new(flows, drive.counters().at, &self);
+        let mut several = FlowSet::new(flows, drive.counters().at, &self);
         let mut flight = Flight::new(self, drive, payload, hooks, count);
         flight.several(&mut several)?;
         let flows = several.results(flight.measured_from());

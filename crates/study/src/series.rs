@@ -11,7 +11,7 @@ use base::io::IoKind;
 use base::units::{Sectors, Span, Time};
 use ssd::Counters;
 
-use detail::Open;
+use detail::OpenInterval;
 
 pub use detail::{Depth, Detail, FlowDetail, Latencies};
 
@@ -66,7 +66,7 @@ pub struct Series {
     due: Option<Time>,
     open: [Window; IoKind::ALL.len()],
     /// The details of the open interval; `None` unless the series is detailed.
-    detail: Option<Box<Open>>,
+    detail: Option<Box<OpenInterval>>,
 }
 
 impl fmt::Debug for Series {
@@ -121,7 +121,7 @@ impl Series {
     /// As [`Series::new`].
     #[must_use]
     pub fn detailed(start: Counters, interval: Span, capacity: usize, outstanding: &[u64]) -> Self {
-        Self { detail: Some(Box::new(Open::new(outstanding))), ..Self::new(start, interval, capacity) }
+        Self { detail: Some(Box::new(OpenInterval::new(outstanding))), ..Self::new(start, interval, capacity) }
     }
 
     /// The present length of the intervals.

@@ -69,7 +69,7 @@ use crate::memory::{self, Limit, Need};
 use crate::oracle::{Blank, Oracle, Payload};
 use crate::plan::RunSpec;
 use crate::run::{RequestLog, Window};
-use crate::summary::About;
+use crate::summary::Provenance;
 use crate::watch::Watch;
 use crate::worn::WornOut;
 
@@ -338,7 +338,7 @@ impl<'a> Session<'a> {
 
     /// The provenance that results record: the device, the workloads and the session.
     #[must_use]
-    pub fn about(&self) -> About {
+    pub fn about(&self) -> Provenance {
         about::about(self.device, &self.settings, &self.flows)
     }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use flash::nand::{Sector, SnapshotError};
 use serde::{Deserialize, Serialize};
-use ssd::{Resolved, Ssd};
+use ssd::{ResolvedDevice, Ssd};
 
 use crate::life::Life;
 
@@ -146,14 +146,14 @@ impl Header {
     }
 
     /// Returns an error if the snapshot is of a drive with another format.
-    fn check(self, resolved: &Resolved) -> Result<(), LoadReason> {
+    fn check(self, resolved: &ResolvedDevice) -> Result<(), LoadReason> {
         match self.differences(resolved) {
             keys if keys.is_empty() => Ok(()),
             keys => Err(LoadReason::Other { device: self.device, keys }),
         }
     }
 
-    fn differences(&self, resolved: &Resolved) -> Vec<(String, String, String)> {
+    fn differences(&self, resolved: &ResolvedDevice) -> Vec<(String, String, String)> {
         let slc = self.slc_format.as_ref().map(|there| differences(there, &resolved.slc_format()));
         [differences(&self.format, &resolved.format()), slc.unwrap_or_default()].concat()
     }
@@ -213,12 +213,12 @@ impl Checksum {
 }
 
 /// A writer that adds all bytes to the checksum and passes them on.
-struct Summed<W> {
+struct ChecksumWriter<W> {
     to: W,
     checksum: Checksum,
 }
 
-impl<W: Write> Write for Summed<W> {
+impl<W: Write> Write for ChecksumWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.to.write(bytes)?;
         self.checksum.add(&bytes[..written]);
@@ -244,7 +244,7 @@ pub fn save<S: Sector>(drive: &Ssd<S>, to: impl Write) -> io::Result<()> {
 ///
 /// If the writer fails.
 pub(crate) fn save_life<S: Sector>(drive: &Ssd<S>, life: Option<&Life>, to: impl Write) -> io::Result<()> {
-    let mut file = Summed { to, checksum: Checksum::default() };
+    let mut file = ChecksumWriter { to, checksum: Checksum::default() };
     file.write_all(&MAGIC)?;
     file.write_all(&VERSION.to_le_bytes())?;
     let mut compressed = BufWriter::with_capacity(BUFFER, zstd::Encoder::new(file, LEVEL)?);
@@ -274,14 +274,14 @@ impl State {
     /// # Errors
     ///
     /// If the state is of a drive with another format of its data.
-    pub(crate) fn load<S: Sector>(&self, resolved: &Resolved, seed: u64) -> Result<Ssd<S>, LoadError> {
+    pub(crate) fn load<S: Sector>(&self, resolved: &ResolvedDevice, seed: u64) -> Result<Ssd<S>, LoadError> {
         let drive = read(&mut io::Cursor::new(&self.0[..]), resolved, seed);
         drive.map_err(|reason| LoadError { path: PathBuf::from("the state"), reason })
     }
 
     /// True if a drive with this description can start from the state.
     #[must_use]
-    pub fn is_of(&self, resolved: &Resolved) -> bool {
+    pub fn is_of(&self, resolved: &ResolvedDevice) -> bool {
         header(&mut io::Cursor::new(&self.0[..])).is_ok_and(|(header, _)| header.differences(resolved).is_empty())
     }
 }
@@ -292,7 +292,7 @@ impl State {
 /// # Errors
 ///
 /// If the file cannot be read, is not a complete snapshot, or is of a drive with another format of its data.
-pub fn load<S: Sector>(path: &Path, resolved: &Resolved, seed: u64) -> Result<Ssd<S>, LoadError> {
+pub fn load<S: Sector>(path: &Path, resolved: &ResolvedDevice, seed: u64) -> Result<Ssd<S>, LoadError> {
     let read = || {
         let mut file = BufReader::new(File::open(path).map_err(SnapshotError::Io)?);
         read(&mut file, resolved, seed)
@@ -305,7 +305,11 @@ pub fn load<S: Sector>(path: &Path, resolved: &Resolved, seed: u64) -> Result<Ss
 /// # Errors
 ///
 /// As [`load`].
-pub(crate) fn load_preconditioned<S: Sector>(path: &Path, resolved: &Resolved, seed: u64) -> Result<Ssd<S>, LoadError> {
+pub(crate) fn load_preconditioned<S: Sector>(
+    path: &Path,
+    resolved: &ResolvedDevice,
+    seed: u64,
+) -> Result<Ssd<S>, LoadError> {
     load(path, resolved, seed).map(Ssd::as_preconditioned)
 }
 
@@ -315,7 +319,7 @@ pub(crate) fn load_preconditioned<S: Sector>(path: &Path, resolved: &Resolved, s
 /// # Errors
 ///
 /// If the file cannot be read, is not a snapshot of this version, or is of another drive.
-pub(crate) fn check_device(path: &Path, resolved: &Resolved) -> Result<(), LoadError> {
+pub(crate) fn check_device(path: &Path, resolved: &ResolvedDevice) -> Result<(), LoadError> {
     let read = || -> Result<(), LoadReason> {
         let mut file = BufReader::new(File::open(path).map_err(SnapshotError::Io)?);
         check_version(&mut file)?;
@@ -351,7 +355,7 @@ fn described(plain: &mut impl Read) -> Result<Header, LoadReason> {
     Ok(toml::from_str(&text).map_err(|_| SnapshotError::Damaged)?)
 }
 
-fn read<S: Sector>(from: &mut (impl Read + Seek), resolved: &Resolved, seed: u64) -> Result<Ssd<S>, LoadReason> {
+fn read<S: Sector>(from: &mut (impl Read + Seek), resolved: &ResolvedDevice, seed: u64) -> Result<Ssd<S>, LoadReason> {
     let (header, mut plain) = header(from)?;
     header.check(resolved)?;
     let drive = Ssd::load(resolved, seed, &mut plain)?;

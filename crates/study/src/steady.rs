@@ -23,7 +23,7 @@ pub const SLOPE: f64 = 0.10;
 
 /// The excursion and the slope of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Window {
+pub struct SteadyWindow {
     /// Mean over the rounds of the window.
     pub mean: f64,
     /// The distance of the lowest value from the highest, as a share of the mean.
@@ -32,7 +32,7 @@ pub struct Window {
     pub slope: f64,
 }
 
-impl Window {
+impl SteadyWindow {
     /// The window of the last [`WINDOW`] values; `None` if there are fewer, or if their mean is not above zero.
     #[must_use]
     pub fn last(values: &[f64]) -> Option<Self> {
@@ -96,9 +96,9 @@ pub enum Verdict {
     /// The drive programmed pages in the window and erased nothing, so it still uses up free blocks.
     Filling,
     /// The window is within both limits.
-    Steady(Window),
+    Steady(SteadyWindow),
     /// The window exceeds a limit.
-    Drifting(Window),
+    Drifting(SteadyWindow),
 }
 
 impl Verdict {
@@ -111,7 +111,7 @@ impl Verdict {
             return Self::Filling;
         }
         let values: Option<Vec<f64>> = window.iter().map(|round| round.value(metric)).collect();
-        match values.and_then(|values| Window::last(&values)) {
+        match values.and_then(|values| SteadyWindow::last(&values)) {
             None => Self::Unknown,
             Some(window) if window.is_steady() => Self::Steady(window),
             Some(window) => Self::Drifting(window),
@@ -127,7 +127,7 @@ impl Verdict {
 
 /// The result of a warm-up that waited for steady state.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settled {
+pub struct SteadyResult {
     /// The metric that had to be steady.
     pub metric: Metric,
     /// All rounds of the warm-up, the first one first.

@@ -34,17 +34,17 @@ use base::units::Bytes;
 use crate::output::write_whole;
 use crate::summary::Summary;
 
-pub use contents::{Contents, Discard, Removed, Stored};
+pub use contents::{Contents, Discard, RemovedFiles, StoredResult};
 pub use digest::{Digest, ParseDigestError};
-pub use error::{StoreError, Unused};
+pub use error::{StoreError, UnusableFile};
 pub(crate) use key::state_of;
-pub use key::{Digests, Key, KeyError, Located, SCHEMA, SnapshotKey, TraceKey, WorkloadKey, file_digest};
-pub use merge::Merged;
+pub use key::{Digests, Key, KeyError, PathsByDigest, SCHEMA, SnapshotKey, TraceKey, WorkloadKey, file_digest};
+pub use merge::MergeReport;
 pub use model::MODEL;
 pub use row::{Facts, Row, RowError, columns};
 pub use states::DEFAULT_LIMIT;
 pub use studies::{PointOf, StudyOf};
-pub use timings::{Basis, Predicted, Timing, Timings};
+pub use timings::{Basis, PredictedTime, Timing, Timings};
 
 /// The file that marks a cache (bford.info/cachedir), whose content can be computed again: programs that make backups
 /// skip the folder.
@@ -118,14 +118,14 @@ impl Store {
     /// # Errors
     ///
     /// If the file of the result cannot be used.
-    pub fn row(&self, digest: Digest) -> Result<Option<Row>, Unused> {
+    pub fn row(&self, digest: Digest) -> Result<Option<Row>, UnusableFile> {
         let path = self.path(digest);
         let file = match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            file => file.map_err(|error| Unused::unreadable(&path, error))?,
+            file => file.map_err(|error| UnusableFile::unreadable(&path, error))?,
         };
-        let found = row::read(file).map_err(|error| Unused::of(&path, error))?;
-        if found.key.digest() == digest { Ok(Some(found)) } else { Err(Unused::misplaced(&path)) }
+        let found = row::read(file).map_err(|error| UnusableFile::of(&path, error))?;
+        if found.key.digest() == digest { Ok(Some(found)) } else { Err(UnusableFile::misplaced(&path)) }
     }
 
     /// The result of a run; `None` if the store does not have it.
@@ -133,7 +133,7 @@ impl Store {
     /// # Errors
     ///
     /// If the file of the result cannot be used: the run must be done, and its new result replaces the file.
-    pub fn get(&self, digest: Digest) -> Result<Option<Summary>, Unused> {
+    pub fn get(&self, digest: Digest) -> Result<Option<Summary>, UnusableFile> {
         Ok(self.row(digest)?.map(|row| row.summary))
     }
 

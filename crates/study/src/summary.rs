@@ -40,13 +40,13 @@ use workload::Pacing;
 
 use crate::histogram::{Histogram, PERCENTILES};
 use crate::name::{self, Name};
-use crate::oracle::Verified;
+use crate::oracle::Verification;
 use crate::run::{Delay, FlowResult, KindResult, RunResult};
 use crate::schema;
-use crate::watch::explain::Explained;
+use crate::watch::explain::KindBands;
 use crate::watch::timeline::Timeline;
 
-pub use about::About;
+pub use about::Provenance;
 pub use commands::FlashRow;
 pub use curve::Curve;
 pub use endurance::{Array, EnduranceSummary, amplifications_differ};
@@ -77,7 +77,7 @@ pub use zones::{ZonesSummary, ZrwaSummary};
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
     /// The program, device, workload and options behind the numbers.
-    pub about: &'a About,
+    pub about: &'a Provenance,
     /// The measured numbers of the run.
     pub result: &'a RunResult,
     /// The results of each flow in its run alone, if the session compared them.
@@ -85,7 +85,7 @@ pub struct Report<'a> {
     /// The timeline of a window of the run, if an observer recorded it.
     pub timeline: Option<&'a Timeline>,
     /// The parts of the time of the requests, if an observer attributed it.
-    pub explained: &'a [Explained],
+    pub explained: &'a [KindBands],
     /// The erase count of every block at the end; empty if the device has none.
     pub erase_counts: &'a [u32],
     /// The erase count of every block of the SLC array; empty without one.
@@ -99,7 +99,7 @@ pub struct Report<'a> {
     /// The energy spent during the run, by name; empty if unknown.
     pub energy: &'a [(String, Energy)],
     /// The oracle's comparisons, if it checked data.
-    pub verified: Option<Verified>,
+    pub verified: Option<Verification>,
     /// The drive's life, if the session ran until it was worn.
     pub life: Option<&'a LifeSummary>,
     /// Notes for a reader, one sentence each.
@@ -109,7 +109,7 @@ pub struct Report<'a> {
 impl<'a> Report<'a> {
     /// Creates a report without observer, of a device that has only counters.
     #[must_use]
-    pub const fn new(about: &'a About, result: &'a RunResult) -> Self {
+    pub const fn new(about: &'a Provenance, result: &'a RunResult) -> Self {
         Self {
             about,
             result,
@@ -245,7 +245,7 @@ pub struct Summary {
     pub utilisation: Utilisation,
     /// The parts of the time of the requests, by kind and band of percentiles, if an observer attributed it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub explained: Vec<Explained>,
+    pub explained: Vec<KindBands>,
     /// The cost of the flash, in GiB of MLC flash; no other part of the device is counted.
     pub cost: Option<f64>,
     /// The number of free blocks at the end.
@@ -342,7 +342,7 @@ pub struct KindSummary {
     /// The requests that waited behind flash commands, by the cause of those commands.
     #[schemars(extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name))))]
     #[serde(deserialize_with = "name::values")]
-    pub delayed_by: BTreeMap<Name, Delayed>,
+    pub delayed_by: BTreeMap<Name, DelayedRequests>,
 }
 
 /// The results of one of several flows.
@@ -377,7 +377,8 @@ pub type Latencies = BTreeMap<Name, f64>;
 
 /// Requests that waited behind flash commands of one cause.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-pub struct Delayed {
+#[serde(rename = "Delayed")]
+pub struct DelayedRequests {
     /// The number of these requests.
     pub requests: u64,
     /// The mean latency of these requests, in microseconds.
@@ -401,7 +402,7 @@ fn kind(result: &KindResult, span: Span) -> KindSummary {
     let per_request = |sum: f64| if requests > 0 { sum / requests as f64 } else { 0.0 };
     let delayed = |(delay, cause): (&Delay, Cause)| {
         let latency_mean_us = delay.latency_ps as f64 * 1e-6 / delay.requests.max(1) as f64;
-        (cause.name(), Delayed { requests: delay.requests, latency_mean_us })
+        (cause.name(), DelayedRequests { requests: delay.requests, latency_mean_us })
     };
     let delays = result.delayed.iter().zip(Cause::ALL).filter(|(delay, _)| delay.requests > 0);
     KindSummary {
@@ -539,7 +540,7 @@ impl Summary {
             life: report.life.cloned(),
             mount_us: report.mount.map(Span::as_us_f64),
             energy: (!report.energy.is_empty()).then(|| energy(report.energy)),
-            verified: report.verified.map(|Verified { reads, sectors, adopted, uncorrectable }| {
+            verified: report.verified.map(|Verification { reads, sectors, adopted, uncorrectable }| {
                 VERIFIED.into_iter().zip([reads, sectors, adopted, uncorrectable]).collect()
             }),
             series: SeriesSummary::new(result, report.power_draw),

@@ -6,7 +6,7 @@ use testkit::{FixedDrive, List, small};
 
 use crate::oracle::Blank;
 use crate::run::{Flow, Rules, RunResult};
-use crate::summary::{About, Report, Summary};
+use crate::summary::{Provenance, Report, Summary};
 
 /// Counters of a drive that has been idle up to `at`.
 pub(crate) fn counters_at(at: Time) -> Counters {
@@ -28,7 +28,7 @@ pub(crate) fn two_flows() -> RunResult {
 
 /// The summary of a result without observer.
 pub(crate) fn summary(result: &RunResult) -> Summary {
-    Summary::new(&Report::new(&About::default(), result))
+    Summary::new(&Report::new(&Provenance::default(), result))
 }
 
 /// Small drives, one of each family and of each kind of map.

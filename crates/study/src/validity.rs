@@ -10,7 +10,7 @@ use workload::Pacing;
 use crate::run::{self, Level, RunResult};
 use crate::series::Interval;
 use crate::spread::{self, batches};
-use crate::steady::{EXCURSION, Metric, Round, SLOPE, Verdict, WINDOW, Window};
+use crate::steady::{EXCURSION, Metric, Round, SLOPE, SteadyWindow, Verdict, WINDOW};
 use crate::text::{capacities, count, percent, percent_above_zero};
 
 /// The number of requests that must lie beyond a percentile. With fewer, another sample of the same load would show
@@ -192,7 +192,7 @@ impl Validity {
                  write all of it first (--precondition fill), or measure in steady state (--until steady)"
                     .to_owned(),
             ),
-            Verdict::Drifting(Window { excursion, slope, .. }) => {
+            Verdict::Drifting(SteadyWindow { excursion, slope, .. }) => {
                 let waf = |fifth: Option<&Round>| fifth.and_then(|fifth| fifth.waf).unwrap_or_default();
                 let (first, last) = (waf(self.fifths.first()), waf(self.fifths.last()));
                 warnings.push(format!(

@@ -23,21 +23,21 @@ use base::units::Time;
 use flash::backend::{AdmissionDelay, Cause, Level, Moment, Observer, Phase, RequestStep, Resource, Stop};
 use ssd::Tag;
 
-pub use layered::Layered;
+pub use layered::ObservedLayer;
 pub use sums::Sums;
 
-use explain::{Explained, explain};
+use explain::{KindBands, explain};
 use journey::{Journey, Leg};
 use journeys::Journeys;
 use timeline::Timeline;
-use track::Requests;
+use track::TrackedRequests;
 
 /// An observer with optional records.
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
     timeline: Option<Timeline>,
     journeys: Option<Journeys>,
-    requests: Requests,
+    requests: TrackedRequests,
 }
 
 impl Watch {
@@ -95,7 +95,7 @@ impl Watch {
     }
 
     /// The parts of the time of the requests since the previous call; empty if not recorded.
-    pub fn explained(&mut self) -> Vec<Explained> {
+    pub fn explained(&mut self) -> Vec<KindBands> {
         self.journeys.as_mut().map_or_else(Vec::new, |journeys| explain(&journeys.since()))
     }
 
@@ -113,7 +113,7 @@ impl Watch {
 
     /// The parts of the time by kind of request and band of percentiles.
     #[must_use]
-    pub fn bands(&self) -> Vec<Explained> {
+    pub fn bands(&self) -> Vec<KindBands> {
         self.journeys.as_ref().map_or_else(Vec::new, |journeys| explain(&journeys.all()))
     }
 

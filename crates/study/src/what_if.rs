@@ -19,7 +19,7 @@ use crate::execute::{at_once, each};
 use crate::session::{Session, SessionError};
 use crate::snapshot::State;
 use crate::summary::Summary;
-use crate::watch::journey::Part;
+use crate::watch::journey::JourneyPart;
 
 pub use culprit::Culprit;
 
@@ -29,7 +29,7 @@ pub struct Change {
     /// The key and its value, as `--set` takes them.
     pub set: String,
     /// The part of the time of requests on which the key acts.
-    pub part: Part,
+    pub part: JourneyPart,
     /// The device with the change applied.
     pub device: Device,
 }
@@ -106,7 +106,7 @@ pub struct Trial {
     pub set: Option<String>,
     /// The part of the time of requests on which the key acts.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("enum" = Part::ALL.map(Part::name)))]
+    #[schemars(extend("enum" = JourneyPart::ALL.map(JourneyPart::name)))]
     pub acts_on: Option<&'static str>,
     /// The state from which the run started.
     pub start: Start,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ssd::{Precondition, Preconditioned, Resolved};
+use ssd::{Precondition, PreconditioningResult, ResolvedDevice};
 
 /// The error for a drive that refused a write of preconditioning.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +17,7 @@ impl WornOut {
     ///
     /// # Errors
     /// If the drive refused a write.
-    pub fn check(step: Precondition, done: &Preconditioned, disk: &Resolved) -> Result<(), Self> {
+    pub fn check(step: Precondition, done: &PreconditioningResult, disk: &ResolvedDevice) -> Result<(), Self> {
         let written = done.units.saturating_sub(done.refused);
         if done.refused == 0 { Ok(()) } else { Err(Self { step, written, units: disk.units }) }
     }

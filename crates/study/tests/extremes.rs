@@ -14,7 +14,7 @@ use base::units::{Lba, Sectors, Time};
 use raid::Raid;
 use schemars::schema_for;
 use serde_json::Value;
-use ssd::{Drive, Purpose, QueueId, Request, Resolved, Ssd};
+use ssd::{Drive, Purpose, QueueId, Request, ResolvedDevice, Ssd};
 use study::catalogue::device_from;
 use study::config::{Document, Faults};
 use translation::Translation;
@@ -31,7 +31,7 @@ const MOMENTS: u64 = 400_000;
 const MEMORY: u64 = 48 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum ValueKind {
     Integer,
     Float,
     Quantity(&'static str),
@@ -54,7 +54,7 @@ const QUANTITIES: [&str; 14] = [
     "ThermalResistance",
 ];
 
-impl Kind {
+impl ValueKind {
     fn extremes(self) -> &'static [&'static str] {
         match self {
             Self::Integer => &["-1", "0", "1", "3", "65537", "2147483647", "4294967295", "9223372036854775807"],
@@ -80,13 +80,13 @@ impl Kind {
     }
 }
 
-type Leaf = (Vec<String>, Kind);
+type Leaf = (Vec<String>, ValueKind);
 
 /// Finds the keys of a schema with a number or a quantity.
 fn walk(root: &Value, schema: &Value, way: &mut Vec<String>, found: &mut BTreeSet<Leaf>) {
     if let Some(name) = schema["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
         match QUANTITIES.iter().find(|quantity| **quantity == name) {
-            Some(quantity) => drop(found.insert((way.clone(), Kind::Quantity(quantity)))),
+            Some(quantity) => drop(found.insert((way.clone(), ValueKind::Quantity(quantity)))),
             None => walk(root, &root["$defs"][name], way, found),
         }
     }
@@ -94,7 +94,7 @@ fn walk(root: &Value, schema: &Value, way: &mut Vec<String>, found: &mut BTreeSe
         Value::Array(all) => all.iter().any(|one| one == name),
         one => one == name,
     };
-    for (name, kind) in [("integer", Kind::Integer), ("number", Kind::Float)] {
+    for (name, kind) in [("integer", ValueKind::Integer), ("number", ValueKind::Float)] {
         if is(name) {
             found.insert((way.clone(), kind));
         }
@@ -234,7 +234,7 @@ fn run(document: &Document) -> Result<(), Faults> {
     Ok(())
 }
 
-fn run_on(resolved: &Resolved, drive: &mut impl Drive<()>) {
+fn run_on(resolved: &ResolvedDevice, drive: &mut impl Drive<()>) {
     let unit = u64::from(resolved.geometry.sectors);
     let units = resolved.capacity().get() / unit;
     let (mut completions, mut outstanding, mut moments) = (Vec::new(), 0, 0);

@@ -11,7 +11,7 @@ use study::store::{Digest, MODEL};
 use study::summary::Summary;
 use workload::trace::TraceOptions;
 
-use super::reference::{RUNS, Run};
+use super::reference::{RUNS, ReferenceLine};
 
 /// Each version of the model: the digest of the reference table, and that of the results of small runs.
 const VERSIONS: [(u32, &str, &str); 15] = [
@@ -112,7 +112,7 @@ const REQUESTS: u64 = 300;
 /// The digest of the results of one small run for each device of the table, with and without suspension: all numbers
 /// that a result has.
 fn results() -> Digest {
-    let mut runs = Run::all();
+    let mut runs = ReferenceLine::all();
     runs.retain(|run| run.cuts == 0);
     let mut devices = std::collections::BTreeSet::new();
     runs.retain(|run| devices.insert((run.device, run.suspends())));

@@ -25,7 +25,7 @@ const THREADS: usize = 2;
 
 /// One line of the table.
 #[derive(Debug)]
-pub(crate) struct Run<'a> {
+pub(crate) struct ReferenceLine<'a> {
     line: &'a str,
     hash: &'a str,
     pub(crate) device: &'a str,
@@ -40,10 +40,10 @@ pub(crate) struct Run<'a> {
     seed: u64,
 }
 
-impl<'a> Run<'a> {
+impl<'a> ReferenceLine<'a> {
     /// All lines of the table.
-    pub(crate) fn all() -> Vec<Run<'static>> {
-        RUNS.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(Run::parse).collect()
+    pub(crate) fn all() -> Vec<ReferenceLine<'static>> {
+        RUNS.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(ReferenceLine::parse).collect()
     }
 
     fn parse(line: &'a str) -> Self {
@@ -158,9 +158,9 @@ impl<'a> Run<'a> {
 
 #[test]
 fn every_reference_run_has_its_hash() {
-    let runs = Run::all();
+    let runs = ReferenceLine::all();
     assert!(runs.len() >= 60, "{} runs", runs.len());
-    let judge = |run: &Run<'_>| match run.play_to_hash() {
+    let judge = |run: &ReferenceLine<'_>| match run.play_to_hash() {
         Ok(hash) if hash == run.hash => None,
         Ok(hash) => Some(run.line.replacen(run.hash, &hash, 1)),
         Err(error) => Some(format!("{}: {error}", run.line)),

@@ -22,7 +22,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use flash::nand::Stamp;
-use ssd::{Precondition, Resolved, Ssd};
+use ssd::{Precondition, ResolvedDevice, Ssd};
 
 use crate::Host;
 
@@ -112,7 +112,7 @@ impl Effort {
 #[derive(Clone, Copy, Debug)]
 pub struct Trial<'a> {
     /// The device.
-    pub resolved: &'a Resolved,
+    pub resolved: &'a ResolvedDevice,
     /// Seed of all random decisions of the check.
     pub seed: u64,
     /// The effort of the check.

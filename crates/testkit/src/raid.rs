@@ -6,7 +6,7 @@ use base::engine::Rng;
 use base::units::{Bytes, Time};
 use flash::nand::{Sector, Stamp};
 use raid::Raid;
-use ssd::{Drive, DriveKind, Precondition, RaidLevel, RaidSpec, Resolved, Spec, Ssd, Tag};
+use ssd::{Drive, DriveKind, Precondition, RaidLevel, RaidSpec, ResolvedDevice, Spec, Ssd, Tag};
 
 use crate::block_host::Layer;
 
@@ -16,7 +16,7 @@ use crate::block_host::Layer;
 /// # Panics
 /// If the description is not valid.
 #[must_use]
-pub fn drive(flash: &str, buffer: &str) -> Resolved {
+pub fn drive(flash: &str, buffer: &str) -> ResolvedDevice {
     let buffer = if buffer.is_empty() { String::new() } else { format!("[buffer]\n{buffer}\n") };
     let text = format!(
         "name = \"small\"\n[flash]\npart = \"dirik-2009\"\nchannels = 2\nchips = 1\nblocks = 26\npages = 8\n{flash}\n\
@@ -42,7 +42,7 @@ pub fn small(drives: &[u32]) -> DriveKind {
 
 /// Creates the drives of a RAID, each with a seed of its own; all but the spares are preconditioned.
 #[must_use]
-pub fn drives<S: Sector>(spec: &RaidSpec, resolved: &Resolved, steps: &[Precondition]) -> Vec<Ssd<S>> {
+pub fn drives<S: Sector>(spec: &RaidSpec, resolved: &ResolvedDevice, steps: &[Precondition]) -> Vec<Ssd<S>> {
     let each = (0..spec.all_drives()).map(|number| {
         let seed = |number: u32| u64::from(number) + 1;
         let kind = spec.kind.iter().find(|kind| kind.drives.contains(&number)).and_then(|kind| kind.spec.as_ref());
@@ -112,7 +112,7 @@ pub struct Setting {
     /// Description of the RAID.
     pub raid: RaidSpec,
     /// Description of a drive.
-    pub drive: Resolved,
+    pub drive: ResolvedDevice,
     /// Preconditioning steps of the drives.
     pub steps: Vec<Precondition>,
 }

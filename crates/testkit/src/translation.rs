@@ -4,7 +4,7 @@
 use base::engine::Rng;
 use base::units::Time;
 use flash::nand::Stamp;
-use ssd::{Precondition, Resolved, Spec, Ssd, Tag};
+use ssd::{Precondition, ResolvedDevice, Spec, Ssd, Tag};
 use translation::{Translation, UsedZones};
 
 use crate::block_host::{BlockHost, Layer};
@@ -38,7 +38,7 @@ impl Layer for Translation<Stamp> {
 /// # Panics
 /// If the description is not valid.
 #[must_use]
-pub fn device(flash: &str, zns: &str, translation: &str) -> Resolved {
+pub fn device(flash: &str, zns: &str, translation: &str) -> ResolvedDevice {
     let text = format!(
         "name = \"small\"\n[flash]\npart = \"dirik-2009\"\nchannels = 2\nchips = 2\nblocks = 24\npages = 8\n{flash}\n\
          [ftl]\nkind = \"zns\"\nover-provisioning = \"30%\"\nzns = {{ {zns} }}\n\
@@ -53,7 +53,7 @@ pub fn device(flash: &str, zns: &str, translation: &str) -> Resolved {
 /// # Panics
 /// Never: preconditioning fails only if its callback stops it, and this one does not.
 #[must_use]
-pub fn translation(resolved: &Resolved, steps: &[Precondition], seed: u64) -> Translation<Stamp> {
+pub fn translation(resolved: &ResolvedDevice, steps: &[Precondition], seed: u64) -> Translation<Stamp> {
     let go_on = &mut |_, _| std::ops::ControlFlow::Continue(());
     let mut used = UsedZones::new(resolved, seed);
     for step in steps {
@@ -66,7 +66,7 @@ pub fn translation(resolved: &Resolved, steps: &[Precondition], seed: u64) -> Tr
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// Description of the drive and of the translation.
-    pub device: Resolved,
+    pub device: ResolvedDevice,
     /// Preconditioning steps of the drive.
     pub steps: Vec<Precondition>,
 }

@@ -10,7 +10,7 @@ use std::thread;
 
 use base::units::Sectors;
 use serde_json::Value;
-use ssd::{Resolved, Spec};
+use ssd::{ResolvedDevice, Spec};
 use testkit::keys::drives::{Fixture, Load, Ran, fixtures, run};
 use testkit::keys::{Key, every_key, keys as keys_of};
 use workload::Source;
@@ -33,13 +33,13 @@ fn schema() -> Value {
     serde_json::to_value(schemars::schema_for!(Spec)).expect("a schema")
 }
 
-pub(crate) fn read(description: &Value) -> Option<Resolved> {
+pub(crate) fn read(description: &Value) -> Option<ResolvedDevice> {
     let spec: Spec = serde_json::from_value(description.clone()).ok()?;
     spec.resolve().ok()
 }
 
 /// Checks that the resolved description, written and parsed again, resolves to the same device.
-fn reads_back(resolved: &Resolved, of: &str) {
+fn reads_back(resolved: &ResolvedDevice, of: &str) {
     let text = toml::to_string(&resolved.spec).unwrap_or_else(|error| panic!("{of}: {error}"));
     let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{of}: {text}: {error}"));
     let again = spec.resolve().unwrap_or_else(|faults| panic!("{of}: {text}: {faults:?}"));
@@ -51,7 +51,7 @@ fn reads_back(resolved: &Resolved, of: &str) {
 struct Plain<'a> {
     fixture: &'a Fixture,
     described: Value,
-    resolved: Resolved,
+    resolved: ResolvedDevice,
     before: Vec<(Load, Ran)>,
 }
 
@@ -164,8 +164,8 @@ fn every_key_has_an_effect_or_is_refused() {
 }
 
 /// Writes the parts of a resolved device that a run depends on as text.
-fn acts(resolved: &Resolved) -> String {
-    let Resolved { part, geometry, slc_array, backend, ftl, host, buffer, units, gang, family, .. } = resolved;
+fn acts(resolved: &ResolvedDevice) -> String {
+    let ResolvedDevice { part, geometry, slc_array, backend, ftl, host, buffer, units, gang, family, .. } = resolved;
     let queues = (&resolved.spec.ram, &resolved.spec.flash.faults);
     format!(
         "{part:?} {geometry:?} {slc_array:?} {backend:?} {ftl:?} {host:?} {buffer:?} {units} {gang} {family:?} {queues:?}"
@@ -180,7 +180,7 @@ struct Alone<'a> {
 }
 
 /// Lists the keys of a device that change it, each with the first of its alternative values that does.
-fn alone<'a>(plain: &Resolved, described: &Value, keys: &'a [Key]) -> Vec<Alone<'a>> {
+fn alone<'a>(plain: &ResolvedDevice, described: &Value, keys: &'a [Key]) -> Vec<Alone<'a>> {
     let plain = acts(plain);
     let first = |key: &'a Key| {
         key.alternatives.iter().find_map(|value| {

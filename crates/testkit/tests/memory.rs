@@ -7,7 +7,7 @@ use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Ratio, Sectors, Time};
 use flash::nand::{Sector, Stamp};
-use ssd::{Drive, FtlKind, FtlSpec, Precondition, Purpose, QueueId, Request, Resolved, Spec, Ssd};
+use ssd::{Drive, FtlKind, FtlSpec, Precondition, Purpose, QueueId, Request, ResolvedDevice, Spec, Ssd};
 
 /// The largest accepted difference of an estimate from the allocated memory, as a share.
 const TOLERANCE: f64 = 0.25;
@@ -27,7 +27,7 @@ impl Content for Stamp {
     const SOMETHING: Self = Self(7);
 }
 
-fn resolved(text: &str) -> Resolved {
+fn resolved(text: &str) -> ResolvedDevice {
     let spec: Spec = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     spec.resolve().unwrap_or_else(|faults| panic!("{text}: {faults:?}"))
 }
@@ -53,7 +53,7 @@ fn write_on<S: Sector>(drive: &mut Ssd<S>, content: S, requests: u64) {
     }
 }
 
-fn allocated<S: Content>(resolved: &Resolved, precondition: bool, requests: u64) -> u64 {
+fn allocated<S: Content>(resolved: &ResolvedDevice, precondition: bool, requests: u64) -> u64 {
     let counted = allocation_counter::measure(|| {
         let mut drive: Ssd<S> = Ssd::new(resolved, 1);
         if precondition {

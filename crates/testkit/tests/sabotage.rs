@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use base::io::IoKind;
-use ssd::{FtlKind, Precondition, Resolved, Sabotage};
+use ssd::{FtlKind, Precondition, ResolvedDevice, Sabotage};
 use study::catalogue::Device;
 use study::session::{Flow, Session};
 use testkit::List;
@@ -55,7 +55,7 @@ fn finds(bug: Sabotage, wanted: &Wanted, sound: &mut BTreeSet<(&'static str, &'s
 }
 
 /// Runs a verified session that reads a whole drive after it was filled and overwritten. Returns its result.
-fn verified(resolved: Resolved) -> Result<u64, String> {
+fn verified(resolved: ResolvedDevice) -> Result<u64, String> {
     let (capacity, unit) = (resolved.capacity().get(), u64::from(resolved.geometry.sectors));
     let reads = List::cycle(&[IoKind::Read], capacity / unit, unit, capacity, 0, Pacing::Closed { depth: 4 });
     let device = Device { name: "sabotaged".into(), resolved, replaced: Vec::new() };

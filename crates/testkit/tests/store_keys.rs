@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
-use ssd::Resolved;
+use ssd::ResolvedDevice;
 use study::catalogue::{Device, WorkloadFile};
-use study::plan::{Beside, FlowSpec, Point, RunSpec};
+use study::plan::{ConcurrentWorkload, FlowSpec, Point, RunSpec};
 use study::store::{Digest, Digests, Key};
 use testkit::keys::drives::fixtures;
 use testkit::keys::{every_key, keys as keys_of};
@@ -43,7 +43,7 @@ fn file(folder: &Path, name: &str, content: &str) -> PathBuf {
 const TRACE: &str = "time,op,offset,size\n0,W,0,4096\n";
 
 /// Creates a point of this device and workload, run with all defaults.
-fn point(resolved: Resolved, workload: WorkloadFile) -> Point {
+fn point(resolved: ResolvedDevice, workload: WorkloadFile) -> Point {
     let device = Device { name: "device".into(), resolved, replaced: Vec::new() };
     Point { labels: Vec::new(), device, workload, beside: Vec::new(), run: RunSpec::default() }
 }
@@ -250,7 +250,7 @@ const READING: [&str; 14] = [
 
 fn with_a_flow(mut point: Point) -> Point {
     point.run = described_run();
-    point.beside = vec![Beside { name: "b".into(), workload: workload(WORKLOADS[1]) }];
+    point.beside = vec![ConcurrentWorkload { name: "b".into(), workload: workload(WORKLOADS[1]) }];
     point
 }
 

@@ -3,11 +3,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use base::engine::Rng;
-use ssd::{Resolved, Sabotage};
+use ssd::{ResolvedDevice, Sabotage};
 use testkit::zones::{Stress, draw, one_by_one, settings, side_by_side};
 
 /// Runs a check on a random drive for each seed.
-fn swarm(seeds: std::ops::Range<u64>, run: impl Fn(&Resolved, u64)) {
+fn swarm(seeds: std::ops::Range<u64>, run: impl Fn(&ResolvedDevice, u64)) {
     for seed in seeds {
         let resolved = draw(&mut Rng::stream(seed, "zones.swarm"));
         let outcome = catch_unwind(AssertUnwindSafe(|| run(&resolved, seed)));

@@ -11,7 +11,7 @@ use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Time};
 use flash::nand::Sector;
 use ssd::{
-    Completion, Counters, Drive, Layer, LayerNotes, LayerStep, Request, Resolved, Sabotage, Ssd, Status,
+    Completion, Counters, Drive, Layer, LayerNotes, LayerStep, Request, ResolvedDevice, Sabotage, Ssd, Status,
     TranslationSpec,
 };
 
@@ -61,7 +61,7 @@ impl<S: Sector> Translation<S> {
     ///
     /// If the description has no translation.
     #[must_use]
-    pub fn new(resolved: &Resolved, seed: u64) -> Self {
+    pub fn new(resolved: &ResolvedDevice, seed: u64) -> Self {
         let used = UsedZones::new(resolved, seed);
         let drive = Ssd::new(&resolved.of_drive(0), seed);
         let made = Self::over(resolved, drive, used, &mut |_, _| std::ops::ControlFlow::Continue(()));
@@ -72,7 +72,7 @@ impl<S: Sector> Translation<S> {
     /// units that the drive refused: it has then lost too many blocks, and the rest was not written. `progress` may
     /// cancel; the result is then `None`.
     pub fn over(
-        resolved: &Resolved,
+        resolved: &ResolvedDevice,
         mut drive: Ssd<S>,
         mut used: UsedZones,
         progress: &mut dyn FnMut(u64, u64) -> std::ops::ControlFlow<()>,

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use base::engine::Rng;
 use base::units::{Bytes, SECTOR};
 use flash::nand::Sector;
-use ssd::{Precondition, Preconditioned, Resolved, Ssd, TranslationSpec};
+use ssd::{Precondition, PreconditioningResult, ResolvedDevice, Ssd, TranslationSpec};
 
 use crate::log::{Log, Record, Usage};
 
@@ -43,7 +43,7 @@ impl UsedZones {
     ///
     /// If the description has no translation.
     #[must_use]
-    pub fn new(resolved: &Resolved, seed: u64) -> Self {
+    pub fn new(resolved: &ResolvedDevice, seed: u64) -> Self {
         let shape = resolved.translation.expect("a translation");
         let spec = resolved.spec.translation.clone().expect("a translation");
         Self {
@@ -63,7 +63,7 @@ impl UsedZones {
         &mut self,
         step: Precondition,
         progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
-    ) -> Option<Preconditioned> {
+    ) -> Option<PreconditioningResult> {
         let units = u64::from(self.log.shape().units);
         let mut rng = Rng::stream(self.seed, &format!("translation.precondition.{}", self.steps));
         self.steps += 1;
@@ -110,7 +110,7 @@ impl UsedZones {
             }
         }
         let write_amplification = (self.programmed - before) as f64 / done.max(1) as f64;
-        Some(Preconditioned { units: done, write_amplification, refused: 0 })
+        Some(PreconditioningResult { units: done, write_amplification, refused: 0 })
     }
 
     fn write(&mut self, of: Of, unit: u32, copied: Option<(u32, Record)>) {

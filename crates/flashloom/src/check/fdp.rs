@@ -1,10 +1,10 @@
 //! Flexible Data Placement on the sheet of a device.
 
 use base::units::Bytes;
-use ssd::Resolved;
+use ssd::ResolvedDevice;
 
 /// The handles and the size of a reclaim unit; empty without Flexible Data Placement.
-pub(super) fn lines(resolved: &Resolved) -> Vec<String> {
+pub(super) fn lines(resolved: &ResolvedDevice) -> Vec<String> {
     let Some(fdp) = resolved.ftl.fdp else { return Vec::new() };
     let plural = |count: u32, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
     let handles = plural(fdp.handles.into(), "reclaim unit handle");
@@ -16,7 +16,7 @@ pub(super) fn lines(resolved: &Resolved) -> Vec<String> {
 }
 
 /// Data bytes of a superblock in each pool of a reclaim group.
-fn reclaim_unit(resolved: &Resolved, groups: u32) -> Bytes {
+fn reclaim_unit(resolved: &ResolvedDevice, groups: u32) -> Bytes {
     let dies = u64::from(resolved.ftl.superblock_dies);
     let (data, of) = if resolved.ftl.parity { (dies - 1, dies) } else { (1, 1) };
     let all = resolved.raw_capacity().get() / u64::from(resolved.geometry.blocks) / u64::from(groups);

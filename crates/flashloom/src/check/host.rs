@@ -1,11 +1,11 @@
 //! The host link on the sheet of a device.
 
-use ssd::Resolved;
+use ssd::ResolvedDevice;
 
 use super::many;
 
 /// The link and its latencies; no latencies if all are zero.
-pub(super) fn lines(resolved: &Resolved) -> Vec<String> {
+pub(super) fn lines(resolved: &ResolvedDevice) -> Vec<String> {
     let link = &resolved.host.link;
     let speed = link.rate.map_or_else(|| "costs no time".to_owned(), |rate| rate.to_string());
     let requests = many(resolved.host.queue_depth, "request");

@@ -1,13 +1,13 @@
 //! The host memory buffer on the sheet of a device.
 
 use base::units::{Bytes, SECTOR};
-use ssd::Resolved;
+use ssd::ResolvedDevice;
 
 /// Bytes of an entry of the map.
 const ENTRY: u64 = 4;
 
 /// The host memory that the drive uses, and the share of the map in it; empty if the drive asks for none.
-pub(super) fn lines(resolved: &Resolved) -> Vec<String> {
+pub(super) fn lines(resolved: &ResolvedDevice) -> Vec<String> {
     let Some(hmb) = resolved.ftl.map.hmb() else { return Vec::new() };
     let given = resolved.spec.host.hmb.clone().unwrap_or_default();
     let size = given.size.unwrap_or(hmb.preferred);

@@ -2,10 +2,10 @@
 
 use base::units::{Bytes, Rate, SECTOR, Span};
 use flash::backend::Op;
-use ssd::Resolved;
+use ssd::ResolvedDevice;
 
 /// The bounds of full blocks, and those of the SLC cache of a drive that has one.
-pub(super) fn lines(resolved: &Resolved) -> Vec<String> {
+pub(super) fn lines(resolved: &ResolvedDevice) -> Vec<String> {
     let full = Limits::new(resolved);
     let Some(cache) = Limits::of_slc_cache(resolved) else { return full.lines(resolved, "") };
     [full.lines(resolved, "behind the SLC cache: "), cache.lines(resolved, "in the SLC cache: ")].concat()
@@ -43,20 +43,20 @@ fn mean(spans: &[Span]) -> Span {
 
 impl Limits {
     /// The bounds of full blocks.
-    fn new(resolved: &Resolved) -> Self {
+    fn new(resolved: &ResolvedDevice) -> Self {
         let timing = &resolved.backend.timing;
         let times = BlockTimes { read: mean(&timing.read), program: mean(&timing.program), rows: timing.one_shot };
         Self::of_blocks(resolved, &times)
     }
 
     /// The bounds of blocks in SLC mode; `None` without an SLC cache. A program writes one row there.
-    fn of_slc_cache(resolved: &Resolved) -> Option<Self> {
+    fn of_slc_cache(resolved: &ResolvedDevice) -> Option<Self> {
         let mode = resolved.backend.timing.slc_mode.filter(|_| resolved.ftl.slc_cache.is_some())?;
         let times = BlockTimes { read: mode.read, program: mode.program, rows: 1 };
         Some(Self::of_blocks(resolved, &times))
     }
 
-    fn of_blocks(resolved: &Resolved, times: &BlockTimes) -> Self {
+    fn of_blocks(resolved: &ResolvedDevice, times: &BlockTimes) -> Self {
         let (geometry, timing) = (&resolved.geometry, &resolved.backend.timing);
         let unit = SECTOR.get() * u64::from(geometry.sectors);
         let row = unit * u64::from(geometry.row_slots());
@@ -104,7 +104,7 @@ impl Limits {
         all.into_iter().flatten().fold(dies, |least, other| if other.0 < least.0 { other } else { least })
     }
 
-    fn lines(&self, resolved: &Resolved, place: &str) -> Vec<String> {
+    fn lines(&self, resolved: &ResolvedDevice, place: &str) -> Vec<String> {
         let ((read, read_by), (write, write_by)) = (self.least(0), self.least(1));
         let unit = SECTOR * u64::from(resolved.geometry.sectors);
         vec![
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use crate::device::device;
 
-    fn resolved(name: &str, set: &[&str]) -> Resolved {
+    fn resolved(name: &str, set: &[&str]) -> ResolvedDevice {
         let set: Vec<String> = set.iter().map(|&key| key.to_owned()).collect();
         device(name.as_ref(), &set).expect("sound").resolved
     }

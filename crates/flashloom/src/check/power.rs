@@ -1,9 +1,9 @@
 //! Power and heat on the sheet of a device.
 
-use ssd::{Resolved, ThrottleStyle};
+use ssd::{ResolvedDevice, ThrottleStyle};
 
 /// The controller, the power states, the cap and the temperature; empty without `[power]`.
-pub(super) fn lines(resolved: &Resolved) -> Vec<String> {
+pub(super) fn lines(resolved: &ResolvedDevice) -> Vec<String> {
     let Some(power) = &resolved.spec.power else { return Vec::new() };
     let mut lines = vec![format!("controller {} active, {} idle", power.controller.active, power.controller.idle)];
     lines.extend((0..).zip(&power.operational).map(|(number, state)| {

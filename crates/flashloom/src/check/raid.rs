@@ -1,11 +1,11 @@
 //! A RAID on the sheet of a device.
 
-use ssd::{CollectionTurns, RaidLevel, Resolved};
+use ssd::{CollectionTurns, RaidLevel, ResolvedDevice};
 
 use super::many;
 
 /// The drives, the layout of data over them, and the capacity for the host; empty for a single drive.
-pub(super) fn lines(resolved: &Resolved) -> Vec<String> {
+pub(super) fn lines(resolved: &ResolvedDevice) -> Vec<String> {
     let Some(raid) = &resolved.spec.raid else { return Vec::new() };
     let survives = match raid.level {
         RaidLevel::Raid0 => "no drive may fail".to_owned(),

@@ -2,10 +2,10 @@
 
 use base::units::SECTOR;
 use flash::nand::Mode;
-use ssd::Resolved;
+use ssd::ResolvedDevice;
 
 /// The size of the cache and the times of SLC mode; empty if the drive has no cache.
-pub(super) fn lines(resolved: &Resolved) -> Vec<String> {
+pub(super) fn lines(resolved: &ResolvedDevice) -> Vec<String> {
     let (Some(cache), Some(mode)) = (&resolved.ftl.slc_cache, resolved.backend.timing.slc_mode) else {
         return Vec::new();
     };

@@ -4,7 +4,7 @@
 use ftl::WorkingSpace;
 use schemars::JsonSchema;
 use serde::Serialize;
-use ssd::Resolved;
+use ssd::ResolvedDevice;
 
 /// The least good ratio of effective to nominal spare space; below it the summary warns.
 const ENOUGH: f64 = 0.5;
@@ -38,7 +38,7 @@ pub(super) struct Spare {
 }
 
 impl Spare {
-    pub(super) fn new(resolved: &Resolved) -> Self {
+    pub(super) fn new(resolved: &ResolvedDevice) -> Self {
         let nominal = 1.0 - resolved.writable().get() as f64 / resolved.raw_capacity().get() as f64;
         let slots = f64::from(resolved.geometry.slot_count());
         let space = resolved.family.working_space();
@@ -56,7 +56,7 @@ impl Spare {
     }
 
     /// The lines of the summary: their names and texts.
-    pub(super) fn lines(&self, resolved: &Resolved) -> Vec<(&'static str, String)> {
+    pub(super) fn lines(&self, resolved: &ResolvedDevice) -> Vec<(&'static str, String)> {
         let of_host = resolved.raw_capacity().get() as f64 / resolved.writable().get() as f64 - 1.0;
         let percent = |share: f64| format!("{:.2}%", share * 100.0);
         let mut lines = vec![(

@@ -1,12 +1,12 @@
 //! A translation over zones on the sheet of a device.
 
 use base::units::{Bytes, SECTOR};
-use ssd::{Resolved, ZoneCommand, ZoneVictim};
+use ssd::{ResolvedDevice, ZoneCommand, ZoneVictim};
 
 use super::many;
 
 /// The capacity for users, and the rules by which zones are written and emptied; empty for other devices.
-pub(super) fn lines(resolved: &Resolved) -> Vec<String> {
+pub(super) fn lines(resolved: &ResolvedDevice) -> Vec<String> {
     let Some((shape, spec)) = resolved.translation.zip(resolved.spec.translation.as_ref()) else { return Vec::new() };
     let unit = SECTOR.get() * u64::from(resolved.geometry.sectors);
     let bytes = |units: u32| Bytes::new(u64::from(units) * unit);

@@ -4,20 +4,20 @@ use super::Likeness;
 use super::queues::Queues;
 use super::sheet::Sheet;
 use super::suspend::suspend;
-use super::xml::Group;
+use super::xml::XmlGroup;
 
 /// True if the dies of a chip become planes of one die.
 ///
 /// MQSim's scheduler sends a command to a chip only if the whole chip is idle (`TSU_OutOfOrder` asks for `ChipStatus::IDLE`), so
 /// one die of a chip works at a time.
-pub(super) fn is_merged(flash: &Group<'_, '_>, likeness: Likeness) -> bool {
+pub(super) fn is_merged(flash: &XmlGroup<'_, '_>, likeness: Likeness) -> bool {
     likeness == Likeness::Mqsim && flash.count("Die_No_Per_Chip", "2") > 1
 }
 
 /// Writes the tables of the flash array into the sheet.
 pub(super) fn array(
-    drive: &Group<'_, '_>,
-    flash: &Group<'_, '_>,
+    drive: &XmlGroup<'_, '_>,
+    flash: &XmlGroup<'_, '_>,
     (queues, likeness): (&Queues, Likeness),
     sheet: &mut Sheet,
 ) {
@@ -56,7 +56,7 @@ pub(super) fn array(
 
 /// The rate of a channel. MQSim rounds the time of two bytes to whole nanoseconds: the integer part of 1000 / rate, times two
 /// (`SSD_Device`).
-fn lane_rate(drive: &Group<'_, '_>, likeness: Likeness, sheet: &mut Sheet) {
+fn lane_rate(drive: &XmlGroup<'_, '_>, likeness: Likeness, sheet: &mut Sheet) {
     let name = "Channel_Transfer_Rate";
     let nominal = drive.count(name, "333");
     let whole_ns = 1000 / nominal;
@@ -80,7 +80,7 @@ fn lane_rate(drive: &Group<'_, '_>, likeness: Likeness, sheet: &mut Sheet) {
     }
 }
 
-fn arbitration(drive: &Group<'_, '_>, likeness: Likeness, sheet: &mut Sheet) {
+fn arbitration(drive: &XmlGroup<'_, '_>, likeness: Likeness, sheet: &mut Sheet) {
     let name = "Transaction_Scheduling_Policy";
     let policies = [("OUT_OF_ORDER", ""), ("PRIORITY_OUT_OF_ORDER", "by priorities"), ("FLIN", "by fairness")];
     let policy = drive.choice(name, &policies).unwrap_or_default();

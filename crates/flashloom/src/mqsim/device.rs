@@ -5,7 +5,7 @@ use super::array::{array, is_merged};
 use super::queues::Queues;
 use super::sheet::Sheet;
 use super::toml_text::{quoted, rate, size, time};
-use super::xml::{Group, XmlFile};
+use super::xml::{XmlFile, XmlGroup};
 
 /// The orders of address dimensions by their letters, in MQSim's words.
 const DIMENSIONS: [(char, &str); 4] = [('C', "channel"), ('W', "chip"), ('D', "die"), ('P', "plane")];
@@ -67,7 +67,7 @@ struct Cell {
     types: &'static [&'static str],
 }
 
-fn part(drive: &Group<'_, '_>, flash: &Group<'_, '_>, (name, likeness): (&str, Likeness), sheet: &mut Sheet) {
+fn part(drive: &XmlGroup<'_, '_>, flash: &XmlGroup<'_, '_>, (name, likeness): (&str, Likeness), sheet: &mut Sheet) {
     let cell = flash.choice("Flash_Technology", &CELLS).unwrap_or(CELLS[1].1);
     let bits = CELLS.iter().position(|(_, other)| other.name == cell.name).map_or(1, |at| at as u64 + 1);
     sheet.table("[flash.custom-part]");
@@ -121,7 +121,7 @@ fn part(drive: &Group<'_, '_>, flash: &Group<'_, '_>, (name, likeness): (&str, L
 }
 
 /// The times of an operation for each page type.
-fn times(flash: &Group<'_, '_>, cell: Cell, (key, what): (&str, &str), sheet: &mut Sheet) {
+fn times(flash: &XmlGroup<'_, '_>, cell: Cell, (key, what): (&str, &str), sheet: &mut Sheet) {
     let names: Vec<String> = cell.types.iter().map(|of| format!("Page_{what}_Latency_{of}")).collect();
     let mut all: Vec<u64> = names.iter().map(|name| flash.count(name, "75000")).collect();
     if cell.name == "qlc" {
@@ -142,7 +142,7 @@ fn times(flash: &Group<'_, '_>, cell: Cell, (key, what): (&str, &str), sheet: &m
     }
 }
 
-fn link(host: &Group<'_, '_>, drive: &Group<'_, '_>, queues: &Queues, sheet: &mut Sheet) {
+fn link(host: &XmlGroup<'_, '_>, drive: &XmlGroup<'_, '_>, queues: &Queues, sheet: &mut Sheet) {
     sheet.table("[host]");
     let lanes = host.count("PCIe_Lane_Count", "4");
     let whole = rate(host.number("PCIe_Lane_Bandwidth", "1.0") * 1e9 * lanes as f64);
@@ -173,7 +173,12 @@ fn link(host: &Group<'_, '_>, drive: &Group<'_, '_>, queues: &Queues, sheet: &mu
     queues.write(fetched, count > 1, sheet);
 }
 
-fn cache(drive: &Group<'_, '_>, flash: &Group<'_, '_>, (queues, likeness): (&Queues, Likeness), sheet: &mut Sheet) {
+fn cache(
+    drive: &XmlGroup<'_, '_>,
+    flash: &XmlGroup<'_, '_>,
+    (queues, likeness): (&Queues, Likeness),
+    sheet: &mut Sheet,
+) {
     drive.choice("Memory_Type", &[("FLASH", ())]);
     let capacity = drive.whole("Data_Cache_Capacity", "268435456");
     // Versions of MQSim spell this parameter differently.
@@ -221,7 +226,7 @@ fn cache(drive: &Group<'_, '_>, flash: &Group<'_, '_>, (queues, likeness): (&Que
     sheet.approximated("Data_Cache_Capacity", why);
 }
 
-fn ftl(drive: &Group<'_, '_>, flash: &Group<'_, '_>, (queues, likeness): (&Queues, Likeness), sheet: &mut Sheet) {
+fn ftl(drive: &XmlGroup<'_, '_>, flash: &XmlGroup<'_, '_>, (queues, likeness): (&Queues, Likeness), sheet: &mut Sheet) {
     sheet.table("[ftl]");
     let is_page = drive.choice("Address_Mapping", &[("PAGE_LEVEL", true), ("HYBRID", false)]).unwrap_or(true);
     sheet.line("kind = \"page\"", "Address_Mapping");
@@ -265,7 +270,7 @@ fn ftl(drive: &Group<'_, '_>, flash: &Group<'_, '_>, (queues, likeness): (&Queue
     }
 }
 
-fn placement(drive: &Group<'_, '_>, flash: &Group<'_, '_>, likeness: Likeness, sheet: &mut Sheet) {
+fn placement(drive: &XmlGroup<'_, '_>, flash: &XmlGroup<'_, '_>, likeness: Likeness, sheet: &mut Sheet) {
     let scheme = drive.text("Plane_Allocation_Scheme", "CWDP").to_ascii_uppercase();
     let place = |letter: char| DIMENSIONS.iter().find(|(of, _)| *of == letter).map(|(_, name)| *name);
     let mut letters: Vec<char> = scheme.chars().collect();
@@ -300,7 +305,7 @@ fn placement(drive: &Group<'_, '_>, flash: &Group<'_, '_>, likeness: Likeness, s
 }
 
 /// True if the whole map is in RAM.
-fn is_ideal(drive: &Group<'_, '_>) -> bool {
+fn is_ideal(drive: &XmlGroup<'_, '_>) -> bool {
     drive.has("Ideal_Mapping_Table") && drive.flag("Ideal_Mapping_Table")
 }
 
@@ -317,8 +322,8 @@ fn idle_blocks(is_ideal: bool, flows: usize) -> u64 {
 }
 
 fn collection(
-    drive: &Group<'_, '_>,
-    flash: &Group<'_, '_>,
+    drive: &XmlGroup<'_, '_>,
+    flash: &XmlGroup<'_, '_>,
     (queues, likeness): (&Queues, Likeness),
     sheet: &mut Sheet,
 ) {

@@ -4,7 +4,7 @@ use base::units::{Bytes, Exact, SECTOR};
 
 use super::sheet::Sheet;
 use super::toml_text::{quoted, time};
-use super::xml::{Group, XmlFile};
+use super::xml::{XmlFile, XmlGroup};
 
 const SYNTHETIC: &str = "IO_Flow_Parameter_Set_Synthetic";
 const TRACE: &str = "IO_Flow_Parameter_Set_Trace_Based";
@@ -38,7 +38,7 @@ pub(super) const RESOURCES: [(&str, &str); 4] = [
 /// A flow of a scenario.
 pub(super) struct Flow {
     /// The requests of the flow.
-    pub(super) requests: Requests,
+    pub(super) requests: FlowRequests,
     pub(super) class: Class,
     /// The channels, chips, dies and planes of the flow.
     pub(super) resources: Resources,
@@ -51,7 +51,7 @@ pub(super) struct Flow {
 }
 
 /// The requests of a flow.
-pub(super) enum Requests {
+pub(super) enum FlowRequests {
     /// The requests are generated; the workload file is the sheet of the flow.
     Described,
     /// The requests are those of a trace.
@@ -66,9 +66,9 @@ pub(super) fn scenarios(file: &XmlFile<'_>, drive: &XmlFile<'_>) -> Vec<Vec<Flow
     let resources: Vec<Vec<Resources>> =
         flows.iter().map(|flows| flows.iter().map(|flow| resources(flow, counts)).collect()).collect();
     let planes = union(resources.iter().flatten()).iter().map(Vec::len).product();
-    let scenario = |(number, (flows, resources)): (usize, (&Vec<Group<'_, '_>>, &Vec<Resources>))| {
+    let scenario = |(number, (flows, resources)): (usize, (&Vec<XmlGroup<'_, '_>>, &Vec<Resources>))| {
         let parts = parts(resources, planes);
-        let flow = |(i, (flow, resources)): (usize, (&Group<'_, '_>, &Resources))| {
+        let flow = |(i, (flow, resources)): (usize, (&XmlGroup<'_, '_>, &Resources))| {
             let name = format!("scenario-{}-flow-{}", number + 1, i + 1);
             read(flow, &name, resources.clone(), (i, &parts))
         };
@@ -104,7 +104,7 @@ pub(super) type Resources = [Vec<u64>; 4];
 /// The most planes that a flow may have.
 const PLANES: usize = 1 << 16;
 
-fn resources(flow: &Group<'_, '_>, counts: [Option<u64>; 4]) -> Resources {
+fn resources(flow: &XmlGroup<'_, '_>, counts: [Option<u64>; 4]) -> Resources {
     let mut lists = RESOURCES.map(|(name, _)| flow.list(name));
     for (list, ((name, of), count)) in lists.iter_mut().zip(RESOURCES.iter().zip(counts)) {
         list.sort_unstable();
@@ -157,7 +157,7 @@ fn parts(flows: &[Resources], of_drive: usize) -> Vec<(f64, f64)> {
     sizes.into_iter().map(part).collect()
 }
 
-fn read(flow: &Group<'_, '_>, name: &str, resources: Resources, (number, parts): (usize, &[(f64, f64)])) -> Flow {
+fn read(flow: &XmlGroup<'_, '_>, name: &str, resources: Resources, (number, parts): (usize, &[(f64, f64)])) -> Flow {
     let count = parts.len();
     let mut sheet = Sheet::default();
     let class = flow.choice("Priority_Class", &CLASSES).unwrap_or(Class::Weighted(1));
@@ -174,7 +174,7 @@ fn read(flow: &Group<'_, '_>, name: &str, resources: Resources, (number, parts):
         TRACE => trace(flow, &mut sheet),
         _ => {
             synthetic(flow, name, (number, parts), &mut sheet);
-            Requests::Described
+            FlowRequests::Described
         }
     };
     for name in flow.others() {
@@ -183,7 +183,7 @@ fn read(flow: &Group<'_, '_>, name: &str, resources: Resources, (number, parts):
     Flow { requests, class, resources, caches_writes, part: parts[number], occupied, sheet }
 }
 
-fn trace(flow: &Group<'_, '_>, sheet: &mut Sheet) -> Requests {
+fn trace(flow: &XmlGroup<'_, '_>, sheet: &mut Sheet) -> FlowRequests {
     let path = flow.text("File_Path", "traces/a.trace").replace('\\', "/");
     // MQSim has a default for each missing parameter.
     let mut given = |name: &str, usual: &str| {
@@ -200,10 +200,10 @@ fn trace(flow: &Group<'_, '_>, sheet: &mut Sheet) -> Requests {
     if is_partial && flow.percent("Percentage_To_Be_Executed", "100") < 100 {
         sheet.without("Percentage_To_Be_Executed", "the whole trace runs; --limit N ends after a number of requests");
     }
-    Requests::Trace { path, repeat, unit }
+    FlowRequests::Trace { path, repeat, unit }
 }
 
-fn synthetic(flow: &Group<'_, '_>, name: &str, (number, parts): (usize, &[(f64, f64)]), sheet: &mut Sheet) {
+fn synthetic(flow: &XmlGroup<'_, '_>, name: &str, (number, parts): (usize, &[(f64, f64)]), sheet: &mut Sheet) {
     sheet.line(&format!("name = {}", quoted(name)), "");
     let [stop, total] = [("Stop_Time", "1000000000"), ("Total_Requests_To_Generate", "0")]
         .map(|(name, example)| flow.whole(name, example));
@@ -250,7 +250,7 @@ fn bytes(sectors: u64) -> String {
     Bytes::new(sectors.saturating_mul(SECTOR.get())).exact()
 }
 
-fn arrivals(flow: &Group<'_, '_>, sectors: u64, sheet: &mut Sheet) {
+fn arrivals(flow: &XmlGroup<'_, '_>, sectors: u64, sheet: &mut Sheet) {
     let kinds = [("QUEUE_DEPTH", true), ("BANDWIDTH", false), ("ARRIVAL_RATE", false)];
     let is_closed = flow.choice("Synthetic_Generator_Type", &kinds).unwrap_or(true);
     let names = ["Bandwidth", "Intensity"];
@@ -273,7 +273,7 @@ fn arrivals(flow: &Group<'_, '_>, sectors: u64, sheet: &mut Sheet) {
     }
 }
 
-fn sizes(flow: &Group<'_, '_>, (sectors, align): (u64, u64), sheet: &mut Sheet) {
+fn sizes(flow: &XmlGroup<'_, '_>, (sectors, align): (u64, u64), sheet: &mut Sheet) {
     let kinds = [("FIXED", true), ("NORMAL", false)];
     let is_fixed = flow.choice("Request_Size_Distribution", &kinds).unwrap_or(true);
     // MQSim uses the value as the standard deviation: `IO_Flow_Synthetic` passes it to `RandomGenerator::Normal(mean, deviation)`.
@@ -307,7 +307,7 @@ enum Pattern {
     Mixed,
 }
 
-fn address(flow: &Group<'_, '_>, sheet: &mut Sheet) {
+fn address(flow: &XmlGroup<'_, '_>, sheet: &mut Sheet) {
     let name = "Address_Distribution";
     // Versions of MQSim name these patterns differently.
     let patterns = [

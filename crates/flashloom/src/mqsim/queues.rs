@@ -2,7 +2,7 @@
 
 use super::flow::{Class, Flow, RESOURCES, Resources, union};
 use super::sheet::Sheet;
-use super::xml::Group;
+use super::xml::XmlGroup;
 
 /// The submission queues of the flows of all scenarios.
 #[derive(Clone, Debug, Default)]
@@ -62,7 +62,7 @@ impl Queues {
     }
 
     /// The channels, the chips on each, the dies of a chip and the planes of a die.
-    pub(super) fn sizes(&self, drive: &Group<'_, '_>, flash: &Group<'_, '_>) -> [Size; 4] {
+    pub(super) fn sizes(&self, drive: &XmlGroup<'_, '_>, flash: &XmlGroup<'_, '_>) -> [Size; 4] {
         let examples = ["8", "4", "2", "2"];
         std::array::from_fn(|of| {
             let parameter = RESOURCES[of].1;
@@ -73,7 +73,7 @@ impl Queues {
         })
     }
 
-    pub(super) fn planes(&self, drive: &Group<'_, '_>, flash: &Group<'_, '_>) -> u64 {
+    pub(super) fn planes(&self, drive: &XmlGroup<'_, '_>, flash: &XmlGroup<'_, '_>) -> u64 {
         self.sizes(drive, flash).iter().fold(1_u64, |all, size| all.saturating_mul(size.used))
     }
 

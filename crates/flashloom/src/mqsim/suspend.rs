@@ -4,7 +4,7 @@
 use super::Likeness;
 use super::sheet::Sheet;
 use super::toml_text::time;
-use super::xml::Group;
+use super::xml::XmlGroup;
 
 const SUPPORT: &str = "CMD_Suspension_Support";
 const PROGRAM: &str = "Suspend_Program_Time";
@@ -20,7 +20,7 @@ const LEAST: [(&str, bool); 4] = [
 ];
 
 /// Writes the key `suspend` of the flash array, if the drive follows controllers and not MQSim.
-pub(super) fn suspend(drive: &Group<'_, '_>, flash: &Group<'_, '_>, likeness: Likeness, sheet: &mut Sheet) {
+pub(super) fn suspend(drive: &XmlGroup<'_, '_>, flash: &XmlGroup<'_, '_>, likeness: Likeness, sheet: &mut Sheet) {
     let all = [(flash, SUPPORT), (flash, PROGRAM), (flash, ERASE)].into_iter();
     let all: Vec<&str> = all
         .chain(LEAST.map(|(name, _)| (drive, name)))

@@ -82,12 +82,12 @@ impl<'a> XmlFile<'a> {
     }
 
     /// The groups of this name directly in the outermost element.
-    pub(super) fn groups<'b>(&'b self, names: &'b [&str]) -> Vec<Group<'b, 'a>> {
+    pub(super) fn groups<'b>(&'b self, names: &'b [&str]) -> Vec<XmlGroup<'b, 'a>> {
         self.all(self.document.root_element(), names)
     }
 
     /// The group of this name. If it is missing, `None` is returned and a fault noted.
-    pub(super) fn group<'b>(&'b self, name: &'b str) -> Option<Group<'b, 'a>> {
+    pub(super) fn group<'b>(&'b self, name: &'b str) -> Option<XmlGroup<'b, 'a>> {
         let root = self.document.root_element();
         let found = self.all(root, &[name]).into_iter().next();
         if found.is_none() {
@@ -97,8 +97,8 @@ impl<'a> XmlFile<'a> {
         found
     }
 
-    fn all<'b>(&'b self, node: Node<'b, 'a>, names: &[&str]) -> Vec<Group<'b, 'a>> {
-        let group = |node| Group { file: self, node, asked: RefCell::default() };
+    fn all<'b>(&'b self, node: Node<'b, 'a>, names: &[&str]) -> Vec<XmlGroup<'b, 'a>> {
+        let group = |node| XmlGroup { file: self, node, asked: RefCell::default() };
         node.children().filter(|node| names.contains(&node.tag_name().name())).map(group).collect()
     }
 
@@ -134,13 +134,13 @@ impl<'a> XmlFile<'a> {
 
 /// An element whose children are parameters. A missing or wrong parameter is noted as a fault of the file; the returned value is
 /// then a placeholder until [`XmlFile::check`] fails.
-pub(super) struct Group<'b, 'a> {
+pub(super) struct XmlGroup<'b, 'a> {
     file: &'b XmlFile<'a>,
     node: Node<'b, 'a>,
     asked: RefCell<BTreeSet<String>>,
 }
 
-impl<'b, 'a> Group<'b, 'a> {
+impl<'b, 'a> XmlGroup<'b, 'a> {
     /// The name of the element.
     pub(super) fn name(&self) -> &'b str {
         self.node.tag_name().name()

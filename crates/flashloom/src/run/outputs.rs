@@ -7,7 +7,7 @@ use report::run::page;
 use report::{RequestFile, write_timeline};
 use study::output::{self, Kind, OutFile, OutFolder, publish};
 use study::session::Outcome;
-use study::summary::{About, Report, Summary};
+use study::summary::{Provenance, Report, Summary};
 use workload::trace::files;
 
 use crate::args::RunArgs;
@@ -24,7 +24,7 @@ pub(super) struct Outputs {
 
 impl Outputs {
     /// Creates the files for a run of `stages` stages.
-    pub(super) fn create(args: &RunArgs, about: &About, stages: usize) -> Result<Self, Failure> {
+    pub(super) fn create(args: &RunArgs, about: &Provenance, stages: usize) -> Result<Self, Failure> {
         let RunArgs { output, state, .. } = args;
         let flows = args.issue.flow.iter().map(|flow| &flow.workload);
         let workloads = std::iter::once(&args.workload).chain(flows).flat_map(|path| files(path));

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use report::run::{seeds_fill, seeds_names, seeds_page, seeds_rows, seeds_table};
 use study::catalogue::{Device, WorkloadFile};
-use study::execute::{self, ExecuteError, Storing, at_once};
+use study::execute::{self, ExecuteError, ResultStore, at_once};
 use study::memory::{self, Need};
 use study::output::{Kind, Outputs, publish};
-use study::plan::{Beside, Plan, Point, RunSpec, seeds_from};
-use study::repeat::{Repeated, with_each};
+use study::plan::{ConcurrentWorkload, Plan, Point, RunSpec, seeds_from};
+use study::repeat::{RepeatedRuns, with_each};
 use study::session::Flow;
 use study::summary::Summary;
 use workload::trace::files as files_of;
@@ -61,7 +61,7 @@ pub(super) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure
         Some(plan) => stored(args, plan?)?,
         None => anew(args, &device, &files, &seeds)?,
     };
-    let stages = Repeated::stages(runs);
+    let stages = RepeatedRuns::stages(runs);
     let mut pages = Vec::new();
     if let Some(dir) = &mut dir {
         pages.push(seeds_fill(dir, &about, &stages)?);
@@ -72,7 +72,7 @@ pub(super) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure
     }
     publish(page.into_iter().collect(), dir)?.iter().for_each(note);
     let text = match Form::of(args.output.json, args.output.csv) {
-        Form::Json => Repeated::json(&stages),
+        Form::Json => RepeatedRuns::json(&stages),
         Form::Csv => stages.iter().map(|stage| seeds_rows(stage).csv()).collect(),
         Form::Text => stages.iter().map(seeds_table).collect::<Vec<_>>().join("\n"),
     };
@@ -99,8 +99,9 @@ fn plan(args: &RunArgs, device: &Device, files: &Workloads, stages: usize) -> Op
         return None;
     }
     let beside = flows.iter().zip(&files.others);
-    let beside =
-        beside.map(|((name, _), workload)| Beside { name: name.clone(), workload: workload.clone() }).collect();
+    let beside = beside
+        .map(|((name, _), workload)| ConcurrentWorkload { name: name.clone(), workload: workload.clone() })
+        .collect();
     let mut run = RunSpec {
         load_snapshot: args.state.load_snapshot.clone(),
         depth: args.issue.pace.depth,
@@ -122,7 +123,7 @@ fn plan(args: &RunArgs, device: &Device, files: &Workloads, stages: usize) -> Op
 /// The results of the plan; results in the store are not computed again.
 fn stored(args: &RunArgs, plan: Plan) -> Result<Vec<Vec<Summary>>, Failure> {
     let store = args.store.open()?;
-    let storing = store.as_ref().map(|store| Storing::new(store, &|said| note(said)));
+    let storing = store.as_ref().map(|store| ResultStore::new(store, &|said| note(said)));
     let bar = Bar::steps(&format!("{} seeds", args.seeds), args.output.notices());
     let outcome = execute::run_in(plan, &program(), None, storing.as_ref(), &|done, all| bar.step(done, all));
     drop(bar);

@@ -16,9 +16,9 @@ use workload::Pacing;
 use super::*;
 
 /// A drive that tests can inspect.
-struct Tested<S>(FixedDrive<S>);
+struct TestDrive<S>(FixedDrive<S>);
 
-impl<S: Copy + Default> Drive<S> for Tested<S> {
+impl<S: Copy + Default> Drive<S> for TestDrive<S> {
     fn capacity(&self) -> Sectors {
         self.0.capacity()
     }
@@ -39,7 +39,7 @@ impl<S: Copy + Default> Drive<S> for Tested<S> {
     }
 }
 
-impl<S: Copy + Default> Inspect for Tested<S> {
+impl<S: Copy + Default> Inspect for TestDrive<S> {
     fn erase_counts(&self) -> Vec<u32> {
         vec![1, 2, 3]
     }
@@ -64,7 +64,7 @@ fn args(arguments: &[&str]) -> RunArgs {
 }
 
 fn on<S, P: Payload<S>>(
-    mut drive: Tested<S>,
+    mut drive: TestDrive<S>,
     payload: &mut P,
     arguments: &[&str],
     stages: usize,
@@ -82,12 +82,12 @@ where
 }
 
 fn run(arguments: &[&str]) -> Result<String, Failure> {
-    on(Tested(drive()), &mut Blank, arguments, 1)
+    on(TestDrive(drive()), &mut Blank, arguments, 1)
 }
 
 fn verified(drive: FixedDrive<u64>, arguments: &[&str], stages: usize) -> Result<String, Failure> {
     let granularity = drive.discard_granularity();
-    on(Tested(drive), &mut Oracle::blank(granularity), arguments, stages)
+    on(TestDrive(drive), &mut Oracle::blank(granularity), arguments, stages)
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serve::engine::{EngineError, Finding, KeepIn, OnFinding};
 use serve::{Durability, State, StateDir, StateError};
 
-use super::Served;
+use super::ExportedDrive;
 use super::front::Stop;
 use crate::args::ServeArgs;
 use crate::exit::{Failure, note};
@@ -20,18 +20,18 @@ impl From<StateError> for Failure {
 }
 
 /// Locks the directory of each drive, before any drive is made.
-pub(super) fn directories(args: &ServeArgs, served: &[Served]) -> Result<Vec<Option<StateDir>>, Failure> {
+pub(super) fn directories(args: &ServeArgs, served: &[ExportedDrive]) -> Result<Vec<Option<StateDir>>, Failure> {
     let Some(dir) = &args.state.state else { return Ok(served.iter().map(|_| None).collect()) };
     for of in served {
         let refused = |error: EngineError| Failure::Input(error.to_string());
         EngineError::refuse_kept_layer(&of.device).map_err(refused)?;
     }
-    let path = |of: &Served| match args.device {
+    let path = |of: &ExportedDrive| match args.device {
         Some(_) => Ok(dir.clone()),
         None => below(dir, &of.names[0]),
     };
     let paths = served.iter().map(path).collect::<Result<Vec<_>, _>>()?;
-    let lock = |(path, of): (PathBuf, &Served)| {
+    let lock = |(path, of): (PathBuf, &ExportedDrive)| {
         let locked = StateDir::lock(&path, &of.device.resolved)?;
         let is_prepared = !args.state.precondition.is_empty() || args.state.load_snapshot.is_some();
         if locked.holds_drive() && is_prepared {

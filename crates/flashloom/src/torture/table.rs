@@ -42,7 +42,7 @@ pub(crate) struct TortureResult {
     /// Simulated time of the longest scan of the spare areas in microseconds.
     recovery_us: f64,
     /// The first losses, at most 100 of them.
-    lost: Vec<Lost>,
+    lost: Vec<LossyCut>,
 }
 
 /// The cuts at one kind of moment.
@@ -60,7 +60,8 @@ struct Moments {
 
 /// A power cut that lost something.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-struct Lost {
+#[serde(rename = "Lost")]
+struct LossyCut {
     /// The number of the cut, from zero on.
     cut: usize,
     /// The kind of moment.
@@ -108,7 +109,7 @@ impl TortureResult {
             losses: lost().count(),
             moments: moments.filter(|moments| moments.cuts > 0).collect(),
             recovery_us: recovery.as_us_f64(),
-            lost: lost().take(MOST_LOSSES).map(|(cut, tested)| Lost::of(cut, tested)).collect(),
+            lost: lost().take(MOST_LOSSES).map(|(cut, tested)| LossyCut::of(cut, tested)).collect(),
         }
     }
 
@@ -134,7 +135,7 @@ impl TortureResult {
     }
 }
 
-impl Lost {
+impl LossyCut {
     fn of(cut: usize, tested: &Tested) -> Self {
         let failed = tested.checked.as_ref().filter(|checked| checked.ending != Ending::Good);
         Self {

@@ -10,11 +10,11 @@
 use serde_json::Value;
 
 use super::{CONFIG, FLOWS, with};
-use crate::common::Place;
+use crate::common::WorkFolder;
 
 /// Requests of 4 KiB at random addresses, in a closed loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Load {
+enum GridLoad {
     Reads,
     Writes,
     /// Writes through MQSim's cache.
@@ -25,7 +25,7 @@ enum Load {
     Collecting,
 }
 
-impl Load {
+impl GridLoad {
     /// Chips on each channel, and blocks of a plane. Drives that collect have larger planes, because MQSim's small ones run out of
     /// blocks.
     fn size(self) -> (u32, u32) {
@@ -205,7 +205,7 @@ const GOAL: f64 = 3.0;
 const GOAL_OF_WAF: f64 = 5.0;
 
 /// A small drive of pages of 4 KiB.
-fn drive(point: &Point, load: Load) -> String {
+fn drive(point: &Point, load: GridLoad) -> String {
     let (chips, blocks) = load.size();
     let numbers = [
         ("PCIe_Lane_Count", "8".to_owned()),
@@ -228,8 +228,8 @@ fn drive(point: &Point, load: Load) -> String {
 
 /// The number of requests: enough that the beginning without waits has little weight; on a drive that collects, also as many as the
 /// drive has pages.
-fn requests(point: &Point, load: Load) -> u32 {
-    if load == Load::Collecting {
+fn requests(point: &Point, load: GridLoad) -> u32 {
+    if load == GridLoad::Collecting {
         let (chips, blocks) = load.size();
         return point.channels * chips * point.planes * blocks * 32;
     }
@@ -242,7 +242,7 @@ fn requests(point: &Point, load: Load) -> u32 {
 }
 
 /// The first flow of the drive, alone.
-fn flow(point: &Point, load: Load) -> String {
+fn flow(point: &Point, load: GridLoad) -> String {
     let ids = |count: u32| (0..count).map(|id| id.to_string()).collect::<Vec<_>>().join(",");
     let numbers = [
         ("Channel_IDs", ids(point.channels)),
@@ -251,7 +251,7 @@ fn flow(point: &Point, load: Load) -> String {
         ("Plane_IDs", ids(point.planes)),
         (
             "Device_Level_Data_Caching_Mode",
-            if load == Load::CachedWrites { "WRITE_CACHE" } else { "TURNED_OFF" }.to_owned(),
+            if load == GridLoad::CachedWrites { "WRITE_CACHE" } else { "TURNED_OFF" }.to_owned(),
         ),
         ("Read_Percentage", load.reads().to_string()),
         ("Initial_Occupancy_Percentage", "100".to_owned()),
@@ -268,15 +268,15 @@ fn flow(point: &Point, load: Load) -> String {
 }
 
 /// The mean latency of a run; for a mix, weighted by the nominal shares of reads and writes.
-fn mean_us(result: &Value, load: Load) -> f64 {
+fn mean_us(result: &Value, load: GridLoad) -> f64 {
     let of = |kind: &str| result["kinds"][kind]["latency_us"]["mean"].as_f64().unwrap_or(0.0);
     let reads = f64::from(load.reads()) / 100.0;
     reads * of("read") + (1.0 - reads) * of("write")
 }
 
 /// Runs all points. Fails for points beyond the goal, and for points whose known difference has changed.
-fn compare(points: &[Point], load: Load) {
-    let place = Place::new();
+fn compare(points: &[Point], load: GridLoad) {
+    let place = WorkFolder::new();
     let mut wrong = Vec::new();
     for point in points {
         place.write("ssd.xml", drive(point, load));
@@ -284,9 +284,9 @@ fn compare(points: &[Point], load: Load) {
         let command = place.printed(&["convert-mqsim", "ssd.xml", "load.xml", "--out", "mq", "--force"]);
         let words = command.split_whitespace().skip(1).take_while(|word| *word != "--precondition");
         let state = match load {
-            Load::Reads => vec!["--precondition", "fill"],
-            Load::Collecting => vec!["--precondition", "fill,random:x3"],
-            Load::Writes | Load::CachedWrites | Load::Mixed => Vec::new(),
+            GridLoad::Reads => vec!["--precondition", "fill"],
+            GridLoad::Collecting => vec!["--precondition", "fill,random:x3"],
+            GridLoad::Writes | GridLoad::CachedWrites | GridLoad::Mixed => Vec::new(),
         };
         let arguments: Vec<&str> = words.chain(["--json", "--quiet"]).chain(state).collect();
         let result: Value = place.json(&arguments);
@@ -314,25 +314,25 @@ fn compare(points: &[Point], load: Load) {
 
 #[test]
 fn reads_take_as_long_as_in_mqsim() {
-    compare(&READS, Load::Reads);
+    compare(&READS, GridLoad::Reads);
 }
 
 #[test]
 fn writes_take_as_long_as_in_mqsim() {
-    compare(&WRITES, Load::Writes);
+    compare(&WRITES, GridLoad::Writes);
 }
 
 #[test]
 fn mixes_take_as_long_as_in_mqsim() {
-    compare(&MIXED, Load::Mixed);
+    compare(&MIXED, GridLoad::Mixed);
 }
 
 #[test]
 fn a_drive_that_collects_writes_as_fast_and_as_much_as_mqsim() {
-    compare(&COLLECTING, Load::Collecting);
+    compare(&COLLECTING, GridLoad::Collecting);
 }
 
 #[test]
 fn cached_writes_take_as_long_as_in_mqsim_but_for_what_its_cache_keeps() {
-    compare(&CACHED_WRITES, Load::CachedWrites);
+    compare(&CACHED_WRITES, GridLoad::CachedWrites);
 }

@@ -56,7 +56,7 @@ pub(super) fn shows(shown: Number, measured: f64) -> bool {
 
 /// An expectation of a study: the claim, the study, and whether the study explains why it does not hold.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Clone)]
-pub(super) struct Expected {
+pub(super) struct PinnedExpectation {
     pub(super) id: String,
     pub(super) study: String,
     pub(super) is_explained: bool,
@@ -64,7 +64,7 @@ pub(super) struct Expected {
 
 /// A finding of `flashloom reproduce`.
 #[derive(Debug, PartialEq, Eq, Clone)]
-pub(super) struct Finding {
+pub(super) struct ReproducedFinding {
     pub(super) id: String,
     pub(super) study: String,
     pub(super) measured: String,
@@ -74,7 +74,7 @@ pub(super) struct Finding {
 /// The studies of a paper.
 pub(super) struct Studies {
     /// The expectations, in the order of the studies' names and of the expectations in each.
-    pub(super) expected: Vec<Expected>,
+    pub(super) expected: Vec<PinnedExpectation>,
     /// The studies' texts on a claim, numbers included.
     pub(super) said: BTreeMap<String, String>,
     /// The text of all study files.
@@ -97,7 +97,7 @@ impl Studies {
                 let id = claim["id"].as_str().expect("an id").to_owned();
                 // An expectation may only isolate a reason of another study's result.
                 for expectation in claim.get("expect").and_then(toml::Value::as_array).into_iter().flatten() {
-                    studies.expected.push(Expected {
+                    studies.expected.push(PinnedExpectation {
                         id: id.clone(),
                         study: name.clone(),
                         is_explained: expectation.get("known").is_some(),
@@ -114,13 +114,13 @@ impl Studies {
 }
 
 /// The findings of `flashloom reproduce` for a paper, from `tests/papers/NAME.txt`.
-pub(super) fn findings(paper: &str) -> Vec<Finding> {
+pub(super) fn findings(paper: &str) -> Vec<ReproducedFinding> {
     let file = root().join("crates/flashloom/tests/papers").join(format!("{paper}.txt"));
     let text = fs::read_to_string(&file).expect("findings");
     let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
     lines
         .map(|line| match line.split(" | ").collect::<Vec<_>>()[..] {
-            [id, study, measured, verdict] => Finding {
+            [id, study, measured, verdict] => ReproducedFinding {
                 id: id.to_owned(),
                 study: study.to_owned(),
                 measured: measured.to_owned(),
@@ -132,7 +132,7 @@ pub(super) fn findings(paper: &str) -> Vec<Finding> {
 }
 
 /// The verdict on a claim from those on its expectations.
-pub(super) fn verdict(findings: &[Finding], id: &str) -> &'static str {
+pub(super) fn verdict(findings: &[ReproducedFinding], id: &str) -> &'static str {
     let any = |verdict| findings.iter().any(|finding| finding.id == id && finding.verdict == verdict);
     match (any("fails"), any("differs"), any("holds")) {
         (true, ..) => "fails",

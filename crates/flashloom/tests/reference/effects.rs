@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use base::fault::{Fault, Faults};
 use ftl::Site;
 use serde_json::{Value, json};
-use ssd::{FtlKind, Resolved, Spec};
+use ssd::{FtlKind, ResolvedDevice, Spec};
 use testkit::keys::drives::fixtures;
 use testkit::keys::{Key, keys};
 
@@ -115,7 +115,7 @@ fn read(description: &Value) -> Option<Spec> {
 }
 
 /// The faults that the families find in a description, given the drive without the change.
-fn refused_by_family(spec: &Spec, before: &Resolved) -> Faults {
+fn refused_by_family(spec: &Spec, before: &ResolvedDevice) -> Faults {
     let mut faults = Faults::default();
     let confines = spec.host.queue.iter().any(|queue| queue.dies.is_some() || queue.channels.is_some());
     let site = Site {
@@ -167,7 +167,7 @@ fn covers(fault: &Fault, path: &str) -> bool {
     path.strip_prefix(&*self::path(&fault.path)).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-fn look(key: &Key, described: &Value, resolved: &Resolved, effect: &mut Effect) {
+fn look(key: &Key, described: &Value, resolved: &ResolvedDevice, effect: &mut Effect) {
     let path = path(&key.name);
     let family = resolved.spec.ftl.kind.name();
     effect.tried.insert(family);

@@ -9,13 +9,13 @@ use serde_json::Value;
 
 /// The names of the fields of types, by the types' names.
 #[derive(Debug, Default)]
-pub(crate) struct Fields(BTreeMap<&'static str, &'static [&'static str]>);
+pub(crate) struct FieldNames(BTreeMap<&'static str, &'static [&'static str]>);
 
-impl Fields {
+impl FieldNames {
     /// Reads a value as a `T`, and notes the fields of each type on the way. The value need not be valid.
     pub(crate) fn note<'de, T: Deserialize<'de>>(&mut self, value: &'de Value) {
         let mut found = Vec::new();
-        let _ = T::deserialize(Noting { value, found: &Found(std::cell::RefCell::new(&mut found)) });
+        let _ = T::deserialize(TypeProbe { value, found: &TypeRecorder(std::cell::RefCell::new(&mut found)) });
         self.0.extend(found);
     }
 
@@ -33,16 +33,16 @@ impl Fields {
 
 type Type = (&'static str, &'static [&'static str]);
 
-struct Found<'a>(std::cell::RefCell<&'a mut Vec<Type>>);
+struct TypeRecorder<'a>(std::cell::RefCell<&'a mut Vec<Type>>);
 
 /// A value that records the types it is read as.
 #[derive(Clone, Copy)]
-struct Noting<'de, 'a> {
+struct TypeProbe<'de, 'a> {
     value: &'de Value,
-    found: &'a Found<'a>,
+    found: &'a TypeRecorder<'a>,
 }
 
-impl<'de> IntoDeserializer<'de, Error> for Noting<'de, '_> {
+impl<'de> IntoDeserializer<'de, Error> for TypeProbe<'de, '_> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -50,11 +50,11 @@ impl<'de> IntoDeserializer<'de, Error> for Noting<'de, '_> {
     }
 }
 
-impl<'de> Deserializer<'de> for Noting<'de, '_> {
+impl<'de> Deserializer<'de> for TypeProbe<'de, '_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        let inner = |value| Noting { value, ..self };
+        let inner = |value| TypeProbe { value, ..self };
         match self.value {
             Value::Null => visitor.visit_unit(),
             Value::Bool(is) => visitor.visit_bool(*is),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use workload::generate::{Amount, RequestRate, SizeRange};
 
 use super::effects::Effects;
-use super::fields::Fields;
+use super::fields::FieldNames;
 use super::schema::{described, form_name, is, is_required, properties, tag, written};
 use testkit::keys::Schema;
 
@@ -17,14 +17,14 @@ pub(crate) struct Source<'a> {
     /// The schema of the file.
     pub(crate) schema: &'a Value,
     /// The order of keys.
-    pub(crate) fields: &'a Fields,
+    pub(crate) fields: &'a FieldNames,
     /// The effects of keys.
     pub(crate) effects: &'a Effects,
 }
 
 /// The place of a table.
 #[derive(Clone, Debug)]
-struct Place {
+struct TablePlace {
     /// The path in the header of the table, e.g. `ftl.map`.
     path: String,
     /// The path with the forms of tables, e.g. `flash.controllers(shared)`.
@@ -33,7 +33,7 @@ struct Place {
     listed: bool,
 }
 
-impl Place {
+impl TablePlace {
     fn key(&self, form: &str, key: &str) -> Self {
         let join = |before: &str| if before.is_empty() { key.to_owned() } else { format!("{before}.{key}") };
         Self { path: join(&self.path), name: join(&format!("{}{form}", self.name)), listed: false }
@@ -55,7 +55,7 @@ impl Place {
 
 /// A line of a table.
 #[derive(Debug, PartialEq)]
-struct Row {
+struct TableRow {
     key: String,
     meaning: String,
     kind: String,
@@ -63,25 +63,25 @@ struct Row {
     counts: String,
 }
 
-struct Page<'a> {
+struct ReferencePage<'a> {
     source: &'a Source<'a>,
     text: String,
     /// The written and queued sections, by the name of their type.
-    sections: BTreeMap<&'a str, Place>,
-    waiting: VecDeque<(Place, &'a Value, Option<&'a str>)>,
+    sections: BTreeMap<&'a str, TablePlace>,
+    waiting: VecDeque<(TablePlace, &'a Value, Option<&'a str>)>,
     quantities: BTreeSet<&'a str>,
 }
 
 /// The sections of a kind of file.
 pub(crate) fn sections(source: &Source<'_>) -> String {
-    let mut page = Page {
+    let mut page = ReferencePage {
         source,
         text: String::new(),
         sections: BTreeMap::new(),
         waiting: VecDeque::new(),
         quantities: BTreeSet::new(),
     };
-    let root = Place { path: String::new(), name: String::new(), listed: false };
+    let root = TablePlace { path: String::new(), name: String::new(), listed: false };
     let name = source.schema["title"].as_str();
     page.table(&root, source.schema, name);
     while let Some((place, node, name)) = page.waiting.pop_front() {
@@ -94,12 +94,12 @@ pub(crate) fn sections(source: &Source<'_>) -> String {
     page.text
 }
 
-impl<'a> Page<'a> {
+impl<'a> ReferencePage<'a> {
     const fn schema(&self) -> Schema<'a> {
         Schema::of(self.source.schema)
     }
 
-    fn section(&mut self, place: &Place, node: &'a Value, name: Option<&'a str>) {
+    fn section(&mut self, place: &TablePlace, node: &'a Value, name: Option<&'a str>) {
         let _ = write!(self.text, "\n## `{}`\n", place.header());
         let forms = self.schema().forms(node);
         let tables: Vec<&Value> = forms.iter().copied().filter(|form| properties(form).is_some()).collect();
@@ -108,7 +108,7 @@ impl<'a> Page<'a> {
         } else {
             for form in tables {
                 let form_name = form_name(&forms, form);
-                let place = Place { name: format!("{}{form_name}", place.name), ..place.clone() };
+                let place = TablePlace { name: format!("{}{form_name}", place.name), ..place.clone() };
                 let text = Some(described(form)).filter(|text| !text.is_empty()).unwrap_or_else(|| described(node));
                 let _ = write!(self.text, "\n{text}\n");
                 self.table(&place, form, name);
@@ -117,19 +117,19 @@ impl<'a> Page<'a> {
     }
 
     /// The rows of a table of one form, and the notes below it.
-    fn table(&mut self, place: &Place, form: &'a Value, name: Option<&'a str>) {
+    fn table(&mut self, place: &TablePlace, form: &'a Value, name: Option<&'a str>) {
         let keys = self.sorted(form, name);
-        let rows: Vec<Row> = keys.iter().map(|key| self.row(place, form, key, "", name)).collect();
+        let rows: Vec<TableRow> = keys.iter().map(|key| self.row(place, form, key, "", name)).collect();
         self.rows("Counts with", &rows);
         keys.iter().for_each(|key| self.values(key, &form["properties"][*key]));
         self.refusals(&keys.iter().map(|key| (*key, place.key("", key).name)).collect::<Vec<_>>());
     }
 
     /// A table with several forms: the values of the key that tells them apart, and one row for each of their keys.
-    fn tagged(&mut self, place: &Place, node: &'a Value, forms: &[&'a Value]) {
+    fn tagged(&mut self, place: &TablePlace, node: &'a Value, forms: &[&'a Value]) {
         let (by, _) = tag(forms[0]).expect("a tagged form");
         let _ = write!(self.text, "\n{} Its key `{by}` is one of:\n\n", described(node));
-        let mut rows: Vec<(Row, Vec<&str>)> = Vec::new();
+        let mut rows: Vec<(TableRow, Vec<&str>)> = Vec::new();
         for form in forms {
             let (_, value) = tag(form).expect("a tagged form");
             let _ = writeln!(self.text, "- `\"{value}\"`: {}", described(form));
@@ -145,11 +145,11 @@ impl<'a> Page<'a> {
         // Keys with the same name are put side by side.
         let first: Vec<String> = rows.iter().map(|(row, _)| row.key.clone()).collect();
         rows.sort_by_key(|(row, _)| first.iter().position(|key| *key == row.key));
-        let rows: Vec<Row> = rows
+        let rows: Vec<TableRow> = rows
             .into_iter()
             .map(|(row, values)| {
                 let counts = if values.len() == all { "all".to_owned() } else { code(values) };
-                Row { counts, ..row }
+                TableRow { counts, ..row }
             })
             .collect();
         if !rows.is_empty() {
@@ -157,11 +157,11 @@ impl<'a> Page<'a> {
         }
     }
 
-    fn rows(&mut self, counts: &str, rows: &[Row]) {
+    fn rows(&mut self, counts: &str, rows: &[TableRow]) {
         let has = rows.iter().any(|row| !row.counts.is_empty());
         let (head, line) = if has { (format!(" {counts} |"), " --- |") } else { (String::new(), "") };
         let _ = write!(self.text, "\n| Key | Meaning | Value | Default |{head}\n| --- | --- | --- | --- |{line}\n");
-        for Row { key, meaning, kind, default, counts } in rows {
+        for TableRow { key, meaning, kind, default, counts } in rows {
             let counts = if has { format!(" {counts} |") } else { String::new() };
             let _ = writeln!(self.text, "| `{key}` | {meaning} | {kind} | {default} |{counts}");
         }
@@ -177,7 +177,14 @@ impl<'a> Page<'a> {
         keys
     }
 
-    fn row(&mut self, place: &Place, form: &'a Value, key: &'a str, form_name: &str, of: Option<&str>) -> Row {
+    fn row(
+        &mut self,
+        place: &TablePlace,
+        form: &'a Value,
+        key: &'a str,
+        form_name: &str,
+        of: Option<&str>,
+    ) -> TableRow {
         let node = &form["properties"][key];
         let inner = place.key(form_name, key);
         let effect = self.source.effects.get(&inner.name);
@@ -193,11 +200,11 @@ impl<'a> Page<'a> {
         // Types with a parser of their own may take a missing value from another key, so their defaults are left out.
         let found = effect.left_out().filter(|_| of.is_some_and(|of| self.source.fields.knows(of)));
         let default = self.default(form, key, found);
-        Row { key: key.to_owned(), meaning, kind, default, counts }
+        TableRow { key: key.to_owned(), meaning, kind, default, counts }
     }
 
     /// The kind of a key's value, as text. Tables get sections of their own.
-    fn kind(&mut self, place: &Place, node: &'a Value) -> String {
+    fn kind(&mut self, place: &TablePlace, node: &'a Value) -> String {
         let (found, name) = self.schema().resolve(node);
         if let Some(name) = name.filter(|name| quantity(name).is_some()) {
             self.quantities.insert(name);
@@ -216,7 +223,7 @@ impl<'a> Page<'a> {
     }
 
     /// A link to the section of a table; the first link queues the section.
-    fn announce(&mut self, place: &Place, node: &'a Value, name: Option<&'a str>) -> String {
+    fn announce(&mut self, place: &TablePlace, node: &'a Value, name: Option<&'a str>) -> String {
         if let Some(other) = name.and_then(|name| self.sections.get(name)) {
             return format!("table, as {}", other.link());
         }
@@ -228,7 +235,7 @@ impl<'a> Page<'a> {
     }
 
     /// The text for a form without a section; none if it needs a section.
-    fn plain(&mut self, place: &Place, form: &'a Value) -> Option<String> {
+    fn plain(&mut self, place: &TablePlace, form: &'a Value) -> Option<String> {
         if let Some(value) = form["const"].as_str() {
             return Some(format!("`\"{value}\"`"));
         }
@@ -250,7 +257,7 @@ impl<'a> Page<'a> {
             let items = &form["items"];
             let (table, name) = self.schema().resolve(items);
             if self.schema().forms(items).iter().any(|form| is_section(form)) {
-                let place = Place { listed: true, name: format!("{}[]", place.name), ..place.clone() };
+                let place = TablePlace { listed: true, name: format!("{}[]", place.name), ..place.clone() };
                 return Some(self.announce(&place, table, name).replacen("table", "list of tables", 1));
             }
             let count = match (form["minItems"].as_u64(), form["maxItems"].as_u64()) {

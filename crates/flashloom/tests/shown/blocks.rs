@@ -2,7 +2,7 @@
 
 /// A command and the lines shown of its output.
 #[derive(Clone, Debug)]
-pub(crate) struct Shown {
+pub(crate) struct ShownCommand {
     /// The line of the command in the page, counted from one.
     pub(crate) line: usize,
     /// The command, without its comment.
@@ -17,11 +17,11 @@ pub(crate) struct Shown {
 
 /// A fenced block.
 #[derive(Clone, Debug)]
-pub(crate) enum Block {
+pub(crate) enum FencedBlock {
     /// ```` ```toml NAME ````, also `csv`, `ini`, `sh`, `text`, `xml` and `yaml`: the name and the text of a file.
     File(String, String),
     /// ```` ```console ````.
-    Console(Vec<Shown>),
+    Console(Vec<ShownCommand>),
     /// ```` ```text ````: forms of commands, not commands.
     Forms(String),
     /// ```` ```rust ```` or ```` ```python ```` with nothing but `{{#include PATH}}`: the path. What it includes is compiled or
@@ -34,7 +34,7 @@ pub(crate) enum Block {
 }
 
 /// All fenced blocks of a text in Markdown.
-pub(crate) fn blocks(text: &str) -> Vec<Block> {
+pub(crate) fn blocks(text: &str) -> Vec<FencedBlock> {
     let mut blocks = Vec::new();
     let mut lines = text.lines().enumerate();
     while let Some((at, line)) = lines.next() {
@@ -42,24 +42,26 @@ pub(crate) fn blocks(text: &str) -> Vec<Block> {
         let body: Vec<(usize, &str)> = lines.by_ref().take_while(|(_, line)| !line.starts_with("```")).collect();
         let text = || body.iter().map(|(_, line)| format!("{line}\n")).collect::<String>();
         blocks.push(match kind.split_whitespace().collect::<Vec<_>>()[..] {
-            ["toml" | "csv" | "ini" | "sh" | "text" | "xml" | "yaml", name] => Block::File(name.to_owned(), text()),
-            ["console"] => Block::Console(commands(&body)),
-            ["text"] => Block::Forms(text()),
-            ["toml"] | ["console,norun"] => Block::Quotation(at + 1),
+            ["toml" | "csv" | "ini" | "sh" | "text" | "xml" | "yaml", name] => {
+                FencedBlock::File(name.to_owned(), text())
+            }
+            ["console"] => FencedBlock::Console(commands(&body)),
+            ["text"] => FencedBlock::Forms(text()),
+            ["toml"] | ["console,norun"] => FencedBlock::Quotation(at + 1),
             ["rust" | "python"] => {
                 match text().trim().strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}")) {
-                    Some(path) if body.len() == 1 => Block::Include(path.to_owned()),
-                    _ => Block::Unknown(at + 1, kind.to_owned()),
+                    Some(path) if body.len() == 1 => FencedBlock::Include(path.to_owned()),
+                    _ => FencedBlock::Unknown(at + 1, kind.to_owned()),
                 }
             }
-            _ => Block::Unknown(at + 1, kind.to_owned()),
+            _ => FencedBlock::Unknown(at + 1, kind.to_owned()),
         });
     }
     blocks
 }
 
-fn commands(body: &[(usize, &str)]) -> Vec<Shown> {
-    let mut all: Vec<Shown> = Vec::new();
+fn commands(body: &[(usize, &str)]) -> Vec<ShownCommand> {
+    let mut all: Vec<ShownCommand> = Vec::new();
     let mut goes_on = false;
     for (at, line) in body {
         let part = line.strip_prefix("$ ").or(goes_on.then_some(*line));
@@ -79,7 +81,7 @@ fn commands(body: &[(usize, &str)]) -> Vec<Shown> {
             shown.command = format!("{} {words}", shown.command);
             shown.takes_minutes |= takes_minutes;
         } else {
-            all.push(Shown {
+            all.push(ShownCommand {
                 line: at + 1,
                 command: words.to_owned(),
                 takes_minutes,
@@ -92,7 +94,7 @@ fn commands(body: &[(usize, &str)]) -> Vec<Shown> {
     all
 }
 
-impl Shown {
+impl ShownCommand {
     /// The first shown line that `printed` lacks or has in another order.
     pub(crate) fn differs(&self, printed: &str) -> Option<String> {
         let printed: Vec<&str> = printed.trim_end().lines().map(str::trim_end).collect();

@@ -30,14 +30,14 @@ pub(super) fn fairness(summary: &Summary) -> String {
 
 #[cfg(test)]
 mod tests {
-    use study::summary::{About, Report, Summary};
+    use study::summary::{Provenance, Report, Summary};
 
     use super::fairness;
     use crate::testing::two_flows;
 
     #[test]
     fn flows_that_nobody_slows_down_have_all_their_speed() {
-        let (about, result) = (About::default(), two_flows());
+        let (about, result) = (Provenance::default(), two_flows());
         let compared = Summary::new(&Report { alone: &result.flows, ..Report::new(&about, &result) });
         let text = fairness(&compared);
         for wanted in ["reader", "1.00", "fairness 1.00", "weighted 2.00 of 2, harmonic mean 1.00"] {

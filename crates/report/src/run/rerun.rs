@@ -5,7 +5,7 @@
 
 use std::path::{Path, absolute};
 
-use study::summary::About;
+use study::summary::Provenance;
 use toml::{Table, Value};
 
 /// The file with the command, in the folder of a result.
@@ -17,12 +17,12 @@ pub(super) fn names(flows: usize) -> Vec<String> {
     plain.into_iter().chain((1..=flows).map(|number| format!("flow-{number}.toml"))).collect()
 }
 
-pub(super) fn files(about: &About) -> Vec<(String, String)> {
+pub(super) fn files(about: &Provenance) -> Vec<(String, String)> {
     files_with(about, &[])
 }
 
 /// Names and contents of the files. The command gets these further options.
-pub(super) fn files_with(about: &About, also: &[String]) -> Vec<(String, String)> {
+pub(super) fn files_with(about: &Provenance, also: &[String]) -> Vec<(String, String)> {
     let table = |key: &str| about.config.get(key).and_then(Value::as_table);
     let (Some(device), Some(workload)) = (table("device"), table("workload")) else { return Vec::new() };
     let run = table("run").cloned().unwrap_or_default();
@@ -147,7 +147,7 @@ mod tests {
 
     fn command(config: &str) -> (Vec<String>, String) {
         let config: Table = toml::from_str(config).expect("TOML");
-        let mut files = files(&About { seed: u64::MAX, config, ..About::default() });
+        let mut files = files(&Provenance { seed: u64::MAX, config, ..Provenance::default() });
         let (name, command) = files.pop().expect("a command");
         assert_eq!(name, COMMAND);
         (files.into_iter().map(|(name, _)| name).collect(), command)

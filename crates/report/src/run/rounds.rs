@@ -1,13 +1,13 @@
 //! The figure of a warm-up that waited for steady state.
 
 use study::metric::Dimension;
-use study::steady::{Metric, Settled, WINDOW};
+use study::steady::{Metric, SteadyResult, WINDOW};
 
 use crate::figure::{Axis, Chart, Figure, Line, Number, Scale};
 
 /// The metric of each round; the last five are the window that the rule judged.
-pub(super) fn figure(settled: &Settled) -> Figure {
-    let Settled { metric, rounds, verdict } = settled;
+pub(super) fn figure(settled: &SteadyResult) -> Figure {
+    let SteadyResult { metric, rounds, verdict } = settled;
     let unit = match metric {
         Metric::Rate => Dimension::PerSecond,
         Metric::Waf => Dimension::Plain,
@@ -48,7 +48,7 @@ mod tests {
         };
         let rounds: Vec<Round> = (1..=8).map(round).collect();
         let verdict = Verdict::of(&rounds, Metric::Waf);
-        let figure = figure(&Settled { metric: Metric::Waf, rounds, verdict });
+        let figure = figure(&SteadyResult { metric: Metric::Waf, rounds, verdict });
         let Chart::Lines { lines, .. } = figure.chart else { panic!("lines") };
         assert_eq!(lines[0].points.len(), 8);
         assert_eq!(lines[1].points.first(), Some(&[Number(4.0), Number(4.0)]));

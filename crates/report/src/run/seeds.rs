@@ -1,7 +1,7 @@
 //! A run with several seeds as text.
 
 use study::metric::{Dimension, Metric};
-use study::repeat::Repeated;
+use study::repeat::RepeatedRuns;
 use study::spread::Spread;
 use study::validity::BEYOND;
 
@@ -24,7 +24,7 @@ const OF_LIFE: [&str; 6] =
     ["life.tbw", "life.dwpd", "life.waf", "life.bad-blocks", "life.first-failure", "life.half-spare"];
 
 /// The metrics in the table, of those that the runs have; failed requests only if there are any.
-pub(super) fn rows(of: &Repeated) -> impl Iterator<Item = String> {
+pub(super) fn rows(of: &RepeatedRuns) -> impl Iterator<Item = String> {
     let per_kind = KINDS.iter().flat_map(|kind| OF_KIND.iter().map(move |stat| format!("{kind}.{stat}")));
     let is_shown = |name: &String| match of.metrics.get(name) {
         Some(spread) => !name.ends_with("failed") || spread.mean > 0.0,
@@ -35,7 +35,7 @@ pub(super) fn rows(of: &Repeated) -> impl Iterator<Item = String> {
 
 /// The means of a run over several seeds with their 95 % intervals, the lowest and the highest value.
 #[must_use]
-pub fn seeds_table(of: &Repeated) -> String {
+pub fn seeds_table(of: &RepeatedRuns) -> String {
     let seeds: Vec<String> = of.seeds.iter().map(ToString::to_string).collect();
     let seeds = match &seeds[..] {
         [first, .., last] if seeds.len() > 3 => format!("{first} to {last}"),
@@ -68,7 +68,7 @@ pub fn seeds_table(of: &Repeated) -> String {
 
 /// Every metric as a table for other programs.
 #[must_use]
-pub fn seeds_rows(of: &Repeated) -> Table {
+pub fn seeds_rows(of: &RepeatedRuns) -> Table {
     let all = || of.metrics.iter();
     let mut table = Table::default();
     table.text("workload", WORKLOAD, all().map(|_| of.workload.clone()));
@@ -108,7 +108,7 @@ const NUMBERS: [(&str, &str); 3] = [
 ];
 
 /// True for a percentile that too few requests support in one of the runs.
-pub(super) fn is_hidden(of: &Repeated, name: &str) -> bool {
+pub(super) fn is_hidden(of: &RepeatedRuns, name: &str) -> bool {
     let Some((kind, key)) = name.split_once('.') else { return false };
     of.runs.iter().any(|run| run.validity.unsupported.get(kind).is_some_and(|keys| keys.contains(&key)))
 }
@@ -130,7 +130,7 @@ mod tests {
                 run[0].validity.warnings = vec![format!("no steady state: {seed} of it")];
             }
             runs[0][0].validity.warnings.clear();
-            seeds_table(&Repeated::stages(runs).remove(0))
+            seeds_table(&RepeatedRuns::stages(runs).remove(0))
         });
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         for wanted in
@@ -141,7 +141,7 @@ mod tests {
         let csv = reported(&settled(small::mixed()), &[1, 3], |_, summary| {
             let mut runs = vec![vec![summary.clone()], vec![summary.clone()]];
             runs[1][0].seed = 9;
-            seeds_rows(&Repeated::stages(runs).remove(0)).csv()
+            seeds_rows(&RepeatedRuns::stages(runs).remove(0)).csv()
         });
         assert!(csv.starts_with("workload,metric,mean,half_width,n,seed_7,seed_9\n"), "{csv}");
         assert!(csv.contains(",read.requests,10000,0,2,10000,10000\n"), "{csv}");

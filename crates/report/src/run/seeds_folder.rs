@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use study::execute::Program;
 use study::output::{MARK, OutFolder, OutputError, TEXT};
-use study::repeat::Repeated;
-use study::summary::{About, Summary};
+use study::repeat::RepeatedRuns;
+use study::summary::{Provenance, Summary};
 
 use super::rerun;
 use super::seeds::{seeds_rows, seeds_table};
@@ -32,7 +32,7 @@ pub fn seeds_names(flows: usize) -> Vec<String> {
 /// # Errors
 ///
 /// If a file cannot be written.
-pub fn seeds_fill(folder: &mut OutFolder, about: &About, stages: &[Repeated]) -> Result<PathBuf, OutputError> {
+pub fn seeds_fill(folder: &mut OutFolder, about: &Provenance, stages: &[RepeatedRuns]) -> Result<PathBuf, OutputError> {
     let seeds = stages.first().map_or(0, |of| of.seeds.len());
     for (name, text) in rerun::files_with(about, &["--seeds".to_owned(), seeds.to_string()]) {
         folder.add(&name, |out| write!(out, "{TEXT}{text}"))?;
@@ -49,6 +49,6 @@ pub fn seeds_fill(folder: &mut OutFolder, about: &About, stages: &[Repeated]) ->
     folder.add(PAGE, |out| out.write_all(seeds_page(&program, stages).html().as_bytes()))?;
     let text: Vec<String> = stages.iter().map(seeds_table).collect();
     folder.add("table.txt", |out| write!(out, "{TEXT}{}", text.join("\n")))?;
-    folder.add(MARK, |out| out.write_all(Repeated::json(stages).as_bytes()))?;
+    folder.add(MARK, |out| out.write_all(RepeatedRuns::json(stages).as_bytes()))?;
     Ok(folder.shown().join(PAGE))
 }

@@ -2,7 +2,7 @@
 
 use study::execute::Program;
 use study::metric::{Dimension, Metric};
-use study::repeat::Repeated;
+use study::repeat::RepeatedRuns;
 use study::text::count;
 
 use super::seeds::{is_hidden, rows, seeds_table};
@@ -25,9 +25,9 @@ const DRAWN: [&str; 2] = ["read", "write"];
 
 /// The page of these runs, with a section for each stage, in order.
 #[must_use]
-pub fn seeds_page(program: &Program, stages: &[Repeated]) -> Page {
+pub fn seeds_page(program: &Program, stages: &[RepeatedRuns]) -> Page {
     let root = |number: usize| if stages.len() > 1 { format!("/{number}") } else { String::new() };
-    let section = |(i, of): (usize, &Repeated)| Section {
+    let section = |(i, of): (usize, &RepeatedRuns)| Section {
         heading: if stages.len() > 1 { format!("Stage {}: {}", i + 1, of.workload) } else { "Results".to_owned() },
         note: "\u{b1} is the 95 % interval of the mean over the seeds (Student's t).".into(),
         above: vec![Block::Table(metrics(of, &root(i)))],
@@ -42,12 +42,12 @@ pub fn seeds_page(program: &Program, stages: &[Repeated]) -> Page {
         about: format!("flashloom {} ({})", program.version, program.commit),
         lead: lead(stages),
         sections: stages.iter().enumerate().map(section).collect(),
-        result: Repeated::json(stages),
+        result: RepeatedRuns::json(stages),
     }
 }
 
 /// The means with their intervals, the least and the greatest value; `root` is the JSON pointer of the runs in the result.
-fn metrics(of: &Repeated, root: &str) -> Table {
+fn metrics(of: &RepeatedRuns, root: &str) -> Table {
     let row = |name: String| {
         let spread = &of.metrics[&name];
         let unit = dimension(&name);
@@ -81,7 +81,7 @@ fn dimension(name: &str) -> Dimension {
 }
 
 /// The latencies by percentile with their bands, and as shares of the requests.
-fn percentiles(of: &Repeated) -> Vec<Figure> {
+fn percentiles(of: &RepeatedRuns) -> Vec<Figure> {
     let line = |(colour, kind): (usize, &&str)| Some(spread(kind, colour, of.latency_curves.get(*kind)?));
     let lines: Vec<_> = DRAWN.iter().enumerate().filter_map(line).collect();
     if lines.is_empty() {
@@ -95,7 +95,7 @@ fn percentiles(of: &Repeated) -> Vec<Figure> {
 }
 
 /// The figures of the values of each seed, if they differ.
-fn by_seed(of: &Repeated) -> Vec<Figure> {
+fn by_seed(of: &RepeatedRuns) -> Vec<Figure> {
     let figure = |(heading, label, names): &(&str, &str, &[&str])| {
         let course = |(colour, name): (usize, &&str)| {
             let spread = of.metrics.get(*name).filter(|spread| spread.half_width.is_some_and(|half| half > 0.0))?;
@@ -114,7 +114,7 @@ fn by_seed(of: &Repeated) -> Vec<Figure> {
 }
 
 /// The first paragraph: the runs, the result, and warnings about conclusions.
-fn lead(stages: &[Repeated]) -> Lead {
+fn lead(stages: &[RepeatedRuns]) -> Lead {
     let mut lead = Lead::default();
     for (number, of) in (1..).zip(stages) {
         let Some(first) = of.runs.first() else { continue };
@@ -160,7 +160,7 @@ mod tests {
                 run[0].requests_per_s = Some(1_000.0 + seed as f64);
                 run[0].validity.warnings = vec![format!("no steady state: {seed} of it")];
             }
-            Repeated::stages(runs)
+            RepeatedRuns::stages(runs)
         });
         let page = seeds_page(&Program::default(), &stages);
         assert_eq!(page.title, "a <drive> under a mix, 3 seeds");

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use study::compare::explained;
-use study::execute::Outcome;
+use study::execute::StudyOutcome;
 use study::metric::{Dimension, Metric};
 use study::plan::{Assignment, FigureScale, FigureSpec, Label, Relation, ScoreSpec, StatedSpec};
 use study::spread::Interval;
-use study::watch::explain::Explained;
+use study::watch::explain::KindBands;
 
 use crate::figure::{Axis, COLOURS, Chart, Course, Figure, Mark, Names, Number, Scale, interval};
 use crate::sides::{Seen, Side, sides};
@@ -21,7 +21,7 @@ const WIDE: f64 = 20.0;
 
 /// The content of a chart of a study.
 pub(super) struct View<'a> {
-    pub(super) outcome: &'a Outcome,
+    pub(super) outcome: &'a StudyOutcome,
     pub(super) metric: &'a Metric,
     pub(super) unit: Dimension,
     /// The horizontal axis. Without it there is one position, that of the device.
@@ -39,7 +39,7 @@ pub(super) struct Panel {
 }
 
 /// The horizontal axis, and the axis whose points are lines of different colours: the two with the most points.
-fn roles(outcome: &Outcome) -> Option<(usize, Option<usize>)> {
+fn roles(outcome: &StudyOutcome) -> Option<(usize, Option<usize>)> {
     let axes = &outcome.plan.axes;
     let mut by_length: Vec<usize> = (0..axes.len()).filter(|axis| axes[*axis].1.len() > 1).collect();
     by_length.sort_by_key(|axis| std::cmp::Reverse(axes[*axis].1.len()));
@@ -48,7 +48,7 @@ fn roles(outcome: &Outcome) -> Option<(usize, Option<usize>)> {
 }
 
 /// One chart for each metric and each combination of points on the axes that are neither horizontal nor colours.
-pub(super) fn by_metric(outcome: &Outcome) -> Vec<Figure> {
+pub(super) fn by_metric(outcome: &StudyOutcome) -> Vec<Figure> {
     let Some((x, by)) = roles(outcome) else { return Vec::new() };
     let of_metric = |metric| {
         let view = View { outcome, metric, unit: Metric::dimension(metric), x: Some(x), by, figure: None };
@@ -307,7 +307,7 @@ pub(super) fn scale(figure: Option<&FigureSpec>, numbers: impl Iterator<Item = f
 }
 
 /// True if the figure shows the point.
-fn is_shown(outcome: &Outcome, figure: Option<&FigureSpec>, point: usize) -> bool {
+fn is_shown(outcome: &StudyOutcome, figure: Option<&FigureSpec>, point: usize) -> bool {
     let pairs = || outcome.axes().zip(outcome.labels(point));
     figure.is_none_or(|figure| {
         figure.filter.iter().all(|(axis, wanted)| {
@@ -317,21 +317,21 @@ fn is_shown(outcome: &Outcome, figure: Option<&FigureSpec>, point: usize) -> boo
 }
 
 /// The points that the figure shows, or all.
-pub(super) fn shown(outcome: &Outcome, figure: Option<&FigureSpec>) -> Vec<usize> {
+pub(super) fn shown(outcome: &StudyOutcome, figure: Option<&FigureSpec>) -> Vec<usize> {
     (0..outcome.plan.points.len()).filter(|point| is_shown(outcome, figure, *point)).collect()
 }
 
 /// The labels of these points on an axis, in its order.
-pub(super) fn labels<'a>(outcome: &'a Outcome, points: &[usize], axis: usize) -> Vec<&'a Label> {
+pub(super) fn labels<'a>(outcome: &'a StudyOutcome, points: &[usize], axis: usize) -> Vec<&'a Label> {
     let there = |label: &&Label| points.iter().any(|point| outcome.labels(*point)[axis] == **label);
     outcome.plan.axes[axis].1.iter().filter(there).collect()
 }
 
 /// The figures of the parts of the latency at each point, if the runs attributed them.
-pub(super) fn times(outcome: &Outcome) -> Vec<Figure> {
+pub(super) fn times(outcome: &StudyOutcome) -> Vec<Figure> {
     let axes = &outcome.plan.axes;
     let several: Vec<usize> = (0..axes.len()).filter(|axis| axes[*axis].1.len() > 1).collect();
-    let all: Vec<(String, Vec<Explained>)> = (0..outcome.plan.points.len())
+    let all: Vec<(String, Vec<KindBands>)> = (0..outcome.plan.points.len())
         .map(|point| {
             let labels = outcome.labels(point);
             let name: Vec<String> = several.iter().map(|axis| format!("{} {}", axes[*axis].0, labels[*axis])).collect();

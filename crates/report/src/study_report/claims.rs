@@ -1,13 +1,13 @@
 //! Claims as a table for other programs: one row per expectation.
 
-use study::execute::{Claim, Finding};
+use study::execute::{Claim, ExpectationResult};
 
 use crate::table::{Table, UnitOfMeasure};
 
 /// The expectations of all claims.
 #[must_use]
 pub fn claims(claims: &[Claim]) -> Table {
-    let rows: Vec<(&Claim, &Finding)> =
+    let rows: Vec<(&Claim, &ExpectationResult)> =
         claims.iter().flat_map(|claim| claim.findings.iter().map(move |finding| (claim, finding))).collect();
     let each = || rows.iter();
     let mut table = Table::default();

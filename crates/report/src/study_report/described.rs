@@ -1,6 +1,6 @@
 //! The figures that a study describes.
 
-use study::execute::Outcome;
+use study::execute::StudyOutcome;
 use study::metric::{Dimension, Metric};
 use study::plan::{FigureSpec, FlashArray};
 use study::summary::{EraseRange, Summary};
@@ -10,11 +10,11 @@ use super::metric_plot;
 use crate::figure::{Axis, Chart, Figure, Line, Number, Part, Scale, Stack};
 
 /// The figures that the study describes, each with its number.
-pub(super) fn described(outcome: &Outcome) -> Vec<(&str, Figure)> {
+pub(super) fn described(outcome: &StudyOutcome) -> Vec<(&str, Figure)> {
     outcome.plan.spec.figures.iter().flat_map(|spec| figure(outcome, spec)).collect()
 }
 
-fn figure<'a>(outcome: &'a Outcome, spec: &'a FigureSpec) -> impl Iterator<Item = (&'a str, Figure)> {
+fn figure<'a>(outcome: &'a StudyOutcome, spec: &'a FigureSpec) -> impl Iterator<Item = (&'a str, Figure)> {
     let panels = if !spec.parts.is_empty() {
         parts(outcome, spec).into_iter().collect()
     } else if !spec.erases_of.is_empty() {
@@ -33,12 +33,12 @@ fn figure<'a>(outcome: &'a Outcome, spec: &'a FigureSpec) -> impl Iterator<Item 
     })
 }
 
-fn axis(outcome: &Outcome, name: Option<&String>) -> Option<usize> {
+fn axis(outcome: &StudyOutcome, name: Option<&String>) -> Option<usize> {
     outcome.plan.axes.iter().position(|(other, _)| Some(other) == name)
 }
 
 /// A panel for each metric and each point on the axes that the figure does not draw.
-fn numbers(outcome: &Outcome, spec: &FigureSpec) -> Vec<(Vec<String>, Chart)> {
+fn numbers(outcome: &StudyOutcome, spec: &FigureSpec) -> Vec<(Vec<String>, Chart)> {
     let x = axis(outcome, spec.along.as_ref());
     let by = axis(outcome, spec.by.as_ref());
     let several = spec.metrics.len() > 1;
@@ -52,7 +52,7 @@ fn numbers(outcome: &Outcome, spec: &FigureSpec) -> Vec<(Vec<String>, Chart)> {
 
 /// The points that a figure shows in the order of its axes, each with its labels on the axes that distinguish the
 /// points.
-fn named(outcome: &Outcome, spec: &FigureSpec) -> Vec<(usize, String)> {
+fn named(outcome: &StudyOutcome, spec: &FigureSpec) -> Vec<(usize, String)> {
     let axes = &outcome.plan.axes;
     let mut points = shown(outcome, Some(spec));
     let first: Vec<usize> = [&spec.along, &spec.by].into_iter().filter_map(|of| axis(outcome, of.as_ref())).collect();
@@ -71,7 +71,7 @@ fn named(outcome: &Outcome, spec: &FigureSpec) -> Vec<(usize, String)> {
 }
 
 /// A bar for each point, divided into parts.
-fn parts(outcome: &Outcome, spec: &FigureSpec) -> Option<(Vec<String>, Chart)> {
+fn parts(outcome: &StudyOutcome, spec: &FigureSpec) -> Option<(Vec<String>, Chart)> {
     let row = |(point, name): (usize, String)| {
         let part = |(colour, part): (usize, &study::plan::FigurePart)| {
             let value = outcome.value(point, &part.metric).filter(|value| *value > 0.0)?;
@@ -86,7 +86,7 @@ fn parts(outcome: &Outcome, spec: &FigureSpec) -> Option<(Vec<String>, Chart)> {
 }
 
 /// The erase counts of an array by the number of the block, a line for each point.
-fn erases(outcome: &Outcome, spec: &FigureSpec, array: FlashArray) -> Option<(Vec<String>, Chart)> {
+fn erases(outcome: &StudyOutcome, spec: &FigureSpec, array: FlashArray) -> Option<(Vec<String>, Chart)> {
     let line = |(colour, (point, name)): (usize, (usize, String))| {
         let ranges = ranges(outcome.runs[point].first()?, array)?;
         let mut from = 0.0;

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use study::execute::{Claim, Outcome, Program, json};
+use study::execute::{Claim, Program, StudyOutcome, json};
 use study::output::{OutFolder, OutputError, STUDY_MARK, TEXT};
 use study::plan::{Plan, StudySpec};
-use study::summary::About;
+use study::summary::Provenance;
 
 use super::points::points;
 use super::series::series;
@@ -40,7 +40,7 @@ pub fn names(plans: &[Plan]) -> Vec<String> {
 pub fn write_all(
     dir: &mut OutFolder,
     program: &Program,
-    outcomes: &[Outcome],
+    outcomes: &[StudyOutcome],
     claims: &[Claim],
     page: &Page,
 ) -> Result<(), OutputError> {
@@ -51,7 +51,7 @@ pub fn write_all(
         let spec = &outcome.plan.spec;
         let config = toml::Table::try_from(spec).expect("a study can be written");
         dir.add(&name(spec, "toml"), |out| write!(out, "{TEXT}{config}"))?;
-        let about = About {
+        let about = Provenance {
             version: program.version.clone(),
             commit: program.commit.clone(),
             seed: spec.seeds.first().copied().unwrap_or_default(),

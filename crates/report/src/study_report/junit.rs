@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use study::execute::{Claim, Finding, Verdict};
+use study::execute::{Claim, ExpectationResult, Verdict};
 use study::text::percent;
 use study::validity::MOST_FAILED;
 
@@ -99,7 +99,7 @@ fn case(text: &mut String, study: &str, claim: &Claim) {
         }
     }
     let mut said = String::new();
-    for Finding { metric, paper, measured, sharpness, verdict, .. } in &claim.findings {
+    for ExpectationResult { metric, paper, measured, sharpness, verdict, .. } in &claim.findings {
         let paper = if paper.is_empty() { String::new() } else { format!("paper: {paper}; ") };
         let _ = writeln!(said, "{metric}: {paper}measured: {measured}; asked: {}; {}", sharpness.band, verdict.name());
     }

@@ -1,7 +1,7 @@
 //! The first paragraph of the page of studies: the studies, the results, and warnings about conclusions.
 
-use study::execute::{Claim, Outcome, Verdict};
-use study::expect::Calibrated;
+use study::execute::{Claim, StudyOutcome, Verdict};
+use study::expect::CalibrationTarget;
 use study::metric::Metric;
 
 use super::tables::tally;
@@ -12,7 +12,7 @@ use crate::sentence::{list, seeds, sentence};
 /// The most metrics whose range the paragraph gives.
 const RANGES: usize = 3;
 
-pub(super) fn lead(outcomes: &[Outcome], claims: &[Claim]) -> Lead {
+pub(super) fn lead(outcomes: &[StudyOutcome], claims: &[Claim]) -> Lead {
     let points: usize = outcomes.iter().map(|outcome| outcome.plan.points.len()).sum();
     let compared = match outcomes {
         [one] => {
@@ -44,7 +44,7 @@ fn number(count: usize, of: &str) -> String {
     }
 }
 
-fn with_seeds(outcome: &Outcome) -> String {
+fn with_seeds(outcome: &StudyOutcome) -> String {
     match outcome.plan.spec.seeds.len() {
         0 | 1 => String::new(),
         count => format!(", each with {count} seeds"),
@@ -52,7 +52,7 @@ fn with_seeds(outcome: &Outcome) -> String {
 }
 
 /// The points with the least and the greatest value of a metric.
-fn range(outcome: &Outcome, metric: &Metric) -> Option<String> {
+fn range(outcome: &StudyOutcome, metric: &Metric) -> Option<String> {
     let values = (0..outcome.plan.points.len()).filter_map(|point| Some((point, outcome.value(point, metric)?)));
     let mut values: Vec<(usize, f64)> = values.collect();
     values.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -67,14 +67,15 @@ fn range(outcome: &Outcome, metric: &Metric) -> Option<String> {
     })
 }
 
-fn caution(outcomes: &[Outcome], claims: &[Claim]) -> Vec<String> {
+fn caution(outcomes: &[StudyOutcome], claims: &[Claim]) -> Vec<String> {
     let mut said = Vec::new();
     for outcome in outcomes {
         said.extend(cautions::sentences(&outcome.cautions(), |caution| cautions::points(caution, outcome)));
     }
-    said.extend(outcomes.iter().flat_map(Outcome::warnings).map(|warning| sentence(&warning)));
+    said.extend(outcomes.iter().flat_map(StudyOutcome::warnings).map(|warning| sentence(&warning)));
     let fitted = |claim: &&Claim| {
-        claim.verdict == Verdict::Holds && matches!(claim.calibrated, Some(Calibrated::This | Calibrated::Input))
+        claim.verdict == Verdict::Holds
+            && matches!(claim.calibrated, Some(CalibrationTarget::This | CalibrationTarget::Input))
     };
     match claims.iter().filter(fitted).count() {
         0 => {}

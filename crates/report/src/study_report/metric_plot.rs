@@ -1,6 +1,6 @@
 //! Charts of metrics against another metric: latency against the achieved rate.
 
-use study::execute::Outcome;
+use study::execute::StudyOutcome;
 use study::metric::Metric;
 use study::plan::{FigureSpec, Label};
 use study::spread::Spread;
@@ -10,7 +10,7 @@ use crate::figure::{Axis, COLOURS, Chart, Figure, Number, Path, Scale, Stop, int
 
 /// A chart of metrics over another metric.
 struct MetricPlot<'a> {
-    outcome: &'a Outcome,
+    outcome: &'a StudyOutcome,
     /// The horizontal axis.
     x: &'a Metric,
     /// The vertical axis: metrics of one dimension.
@@ -23,7 +23,7 @@ struct MetricPlot<'a> {
 }
 
 /// The panels of a figure against a metric, each with the names that distinguish it.
-pub(super) fn described(outcome: &Outcome, spec: &FigureSpec, x: &Metric) -> Vec<(Vec<String>, Chart)> {
+pub(super) fn described(outcome: &StudyOutcome, spec: &FigureSpec, x: &Metric) -> Vec<(Vec<String>, Chart)> {
     let axis = |name: &Option<String>| {
         let name = name.as_ref()?;
         outcome.plan.axes.iter().position(|(other, _)| other == name)
@@ -39,7 +39,7 @@ const NOTE: &str =
 
 /// Figures of latency against the achieved rate, if an axis of the study is a load: for reads and for writes, one for
 /// each combination of points on the axes that are not drawn.
-pub(super) fn of_load(outcome: &Outcome) -> Vec<Figure> {
+pub(super) fn of_load(outcome: &StudyOutcome) -> Vec<Figure> {
     let Some(along) = load(outcome) else { return Vec::new() };
     let axes = &outcome.plan.axes;
     let mut others: Vec<usize> = (0..axes.len()).filter(|axis| *axis != along && axes[*axis].1.len() > 1).collect();
@@ -62,7 +62,7 @@ pub(super) fn of_load(outcome: &Outcome) -> Vec<Figure> {
 
 /// The axis that changes the number of requests outstanding or per second; if there are several, the one with the most
 /// points.
-fn load(outcome: &Outcome) -> Option<usize> {
+fn load(outcome: &StudyOutcome) -> Option<usize> {
     let is_load = |key: &String| {
         let mut parts = key.split('.');
         matches!(parts.next(), Some("run" | "workload")) && matches!(parts.next_back(), Some("depth" | "rate"))

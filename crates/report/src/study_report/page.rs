@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use study::execute::{Claim, Outcome, Program, SCHEMA, Verdict};
+use study::execute::{Claim, Program, SCHEMA, StudyOutcome, Verdict};
 use study::metric::Metric;
 
 use super::charts::{by_metric, times};
@@ -39,7 +39,7 @@ pub enum Charts {
 /// # Panics
 /// Never: every claim has a form in JSON.
 #[must_use]
-pub fn page(program: &Program, outcomes: &[Outcome], claims: &[Claim], charts: Charts) -> Page {
+pub fn page(program: &Program, outcomes: &[StudyOutcome], claims: &[Claim], charts: Charts) -> Page {
     let names: Vec<&str> = outcomes.iter().map(|outcome| outcome.plan.spec.name.as_str()).collect();
     let Program { version, commit } = program;
     let judged = Judged { schema: SCHEMA, version, commit, claims };
@@ -81,7 +81,7 @@ fn title(names: &[&str]) -> String {
 }
 
 /// A section for each source of figures, with those of all its studies, sorted by number.
-fn figures(outcomes: &[Outcome]) -> Vec<Section> {
+fn figures(outcomes: &[StudyOutcome]) -> Vec<Section> {
     let mut sources: Vec<(&str, Vec<(&str, Figure)>)> = Vec::new();
     for outcome in outcomes {
         let source = outcome.plan.spec.name.split_once('/').map_or("", |(folder, _)| folder);
@@ -157,7 +157,7 @@ fn verdicts(claims: &[Claim]) -> Table {
 
 /// The section of a study: its charts, its points and its file. Its name is left out if it is the only one, because the
 /// title has it.
-fn section(outcome: &Outcome, is_one_of_several: bool, only_figures: bool) -> Section {
+fn section(outcome: &StudyOutcome, is_one_of_several: bool, only_figures: bool) -> Section {
     let spec = &outcome.plan.spec;
     let mut below = Vec::new();
     if !spec.metrics.is_empty() {
@@ -191,7 +191,7 @@ fn section(outcome: &Outcome, is_one_of_several: bool, only_figures: bool) -> Se
 }
 
 /// The table of points, with their labels and the metrics of the study.
-fn points(outcome: &Outcome) -> Table {
+fn points(outcome: &StudyOutcome) -> Table {
     let metrics = &shown_metrics(outcome);
     let row = |point: usize| {
         let labels = outcome.labels(point).iter().map(|label| Cell::from(label.as_str()));

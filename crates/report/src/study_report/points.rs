@@ -1,7 +1,7 @@
 //! The points of a study as a table for other programs: one row per run.
 
-use study::execute::Outcome;
-use study::metric::{Dimension, Entry, Metric, catalogue};
+use study::execute::StudyOutcome;
+use study::metric::{Dimension, Metric, MetricEntry, catalogue};
 use study::plan::Label;
 
 use crate::table::{Column, Field, Table, UnitOfMeasure, Values};
@@ -31,7 +31,7 @@ const ALWAYS: [&str; 16] = [
 /// # Panics
 /// Never: the metrics that every table has exist.
 #[must_use]
-pub fn points(outcome: &Outcome) -> Table {
+pub fn points(outcome: &StudyOutcome) -> Table {
     let runs = || outcome.runs.iter().enumerate().flat_map(|(point, runs)| runs.iter().map(move |run| (point, run)));
     let mut table = Table::default();
     add_axes(&mut table, outcome, &runs().map(|(point, _)| point).collect::<Vec<_>>());
@@ -47,7 +47,7 @@ pub fn points(outcome: &Outcome) -> Table {
 }
 
 /// Adds a column for each axis of a study, to a table with rows about these points.
-pub(super) fn add_axes(table: &mut Table, outcome: &Outcome, points: &[usize]) {
+pub(super) fn add_axes(table: &mut Table, outcome: &StudyOutcome, points: &[usize]) {
     for (i, (axis, labels)) in outcome.plan.axes.iter().enumerate() {
         let scale = Scale::of(labels);
         let at = |point: &usize| &outcome.labels(*point)[i];
@@ -171,7 +171,7 @@ fn meaning_of_flow(name: &str) -> Option<String> {
 
 /// The meaning of a metric in the catalogue.
 fn meaning(name: &str) -> Option<String> {
-    let is = |entry: &Entry| {
+    let is = |entry: &MetricEntry| {
         let (mut ours, mut listed) = (name.split('.'), entry.name.split('.'));
         let stands = |(of, part): (&str, &str)| of == part || ["KIND", "OP", "CAUSE", "OUTCOME", "NAME"].contains(&of);
         let same = (&mut listed).zip(&mut ours).all(stands);

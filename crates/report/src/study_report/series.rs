@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use base::io::IoKind;
-use study::execute::Outcome;
+use study::execute::StudyOutcome;
 use study::summary::{CompletedSummary, IntervalSummary, Summary};
 
 use super::points::{SEED, add_axes, column_name};
@@ -19,7 +19,7 @@ struct Row<'a> {
 /// One row per interval of each run: the values of its point on the axes, its seed, and the numbers of the interval;
 /// `None` if no run recorded its course.
 #[must_use]
-pub fn series(outcome: &Outcome) -> Option<Table> {
+pub fn series(outcome: &StudyOutcome) -> Option<Table> {
     let runs = outcome.runs.iter().enumerate();
     let rows: Vec<Row<'_>> = runs.flat_map(|(point, runs)| runs.iter().flat_map(move |run| rows(point, run))).collect();
     let mut table = Table::default();

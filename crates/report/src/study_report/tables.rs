@@ -1,7 +1,7 @@
 //! Studies as text: their points and their claims.
 
-use study::execute::{Claim, Finding, Isolation, LeftOut, Outcome, Verdict};
-use study::expect::Calibrated;
+use study::execute::{Claim, ExpectationResult, Isolation, LeftOut, StudyOutcome, Verdict};
+use study::expect::CalibrationTarget;
 use study::metric::Metric;
 
 use crate::cautions;
@@ -10,7 +10,7 @@ use crate::grid::{WIDTH, grid, wrapped};
 /// The table of points: their labels, the metrics of the study, and, if there is a baseline, the difference of the
 /// first metric from it. Warnings follow the table.
 #[must_use]
-pub fn points_table(outcome: &Outcome) -> String {
+pub fn points_table(outcome: &StudyOutcome) -> String {
     let metrics = &shown_metrics(outcome);
     let baseline = &outcome.plan.spec.baseline;
     let compared = metrics.first().filter(|_| !baseline.is_empty());
@@ -41,7 +41,7 @@ pub fn points_table(outcome: &Outcome) -> String {
 }
 
 /// The metrics of the study, and the share of failed requests if there are any.
-pub(super) fn shown_metrics(outcome: &Outcome) -> Vec<Metric> {
+pub(super) fn shown_metrics(outcome: &StudyOutcome) -> Vec<Metric> {
     let failed: Metric = "failed".parse().expect("a constant, valid name");
     let mut metrics = outcome.plan.spec.metrics.clone();
     let any = outcome.runs.iter().flatten().any(|run| run.validity.failed > 0.0);
@@ -53,7 +53,7 @@ pub(super) fn shown_metrics(outcome: &Outcome) -> Vec<Metric> {
 
 /// The warnings and notes of the runs of a study, for below its table.
 #[must_use]
-pub fn cautions_text(outcome: &Outcome) -> String {
+pub fn cautions_text(outcome: &StudyOutcome) -> String {
     let text = cautions::text(&outcome.cautions(), |caution| cautions::points(caution, outcome), WIDTH);
     if text.is_empty() { text } else { text + "\n" }
 }
@@ -105,7 +105,7 @@ pub(super) fn calibrated(claim: &Claim, finding: usize) -> &'static str {
 }
 
 /// The width of a finding's band, with a mark if it is loose.
-pub(super) fn band(finding: &Finding) -> String {
+pub(super) fn band(finding: &ExpectationResult) -> String {
     let loose = if finding.sharpness.loose { "loose: " } else { "" };
     format!("{loose}{}", finding.sharpness.band)
 }
@@ -145,11 +145,11 @@ pub(super) fn tally(claims: &[Claim]) -> String {
     let several = if claims.len() == 1 { "claim" } else { "claims" };
     let mut tally = format!("{} {several}: ", claims.len());
     if says_calibration(claims) {
-        let holds = |wanted: &[Option<Calibrated>]| {
+        let holds = |wanted: &[Option<CalibrationTarget>]| {
             claims.iter().filter(|one| one.verdict == Verdict::Holds && wanted.contains(&one.calibrated)).count()
         };
-        let independent = holds(&[Some(Calibrated::No), Some(Calibrated::Other)]);
-        let calibrated = holds(&[Some(Calibrated::This), Some(Calibrated::Input)]);
+        let independent = holds(&[Some(CalibrationTarget::No), Some(CalibrationTarget::Other)]);
+        let calibrated = holds(&[Some(CalibrationTarget::This), Some(CalibrationTarget::Input)]);
         tally.push_str(&format!("{independent} hold independently, {calibrated} hold calibrated"));
         if holds(&[None]) > 0 {
             tally.push_str(&format!(", {} hold without saying", holds(&[None])));
@@ -168,7 +168,7 @@ pub(super) fn tally(claims: &[Claim]) -> String {
         }
     }
     let unexplained = claims.iter().filter(|claim| claim.is_unexplained()).count();
-    let all: Vec<&Finding> = claims.iter().flat_map(|claim| &claim.findings).collect();
+    let all: Vec<&ExpectationResult> = claims.iter().flat_map(|claim| &claim.findings).collect();
     let loose = all.iter().filter(|finding| finding.sharpness.loose).count();
     if unexplained > 0 && says_calibration(claims) {
         tally.push_str(&format!("; no measurement isolates the reasons of {unexplained}"));

@@ -11,7 +11,7 @@ use ::raid::Raid;
 use ::translation::Translation;
 use base::units::{Lpn, Sectors, Time};
 use flash::nand::Bytes512;
-use ssd::{DiscardSpec, Drive, Recovery, Resolved, Ssd, Tag};
+use ssd::{DiscardSpec, Drive, Recovery, ResolvedDevice, Ssd, Tag};
 
 /// A drive as the engine serves it.
 pub trait ServedDrive: Drive<Bytes512> + Send {
@@ -64,7 +64,7 @@ pub trait ServedDrive: Drive<Bytes512> + Send {
     }
 
     /// The resolved description of the device's drives.
-    fn description(&self) -> &Resolved {
+    fn description(&self) -> &ResolvedDevice {
         self.drives()[0].resolved()
     }
 

@@ -1,7 +1,7 @@
 //! Counts of the jobs of a served drive, by kind.
 
 use base::units::{Sectors, Span, Time};
-use ssd::{Counters, Recovery, Resolved};
+use ssd::{Counters, Recovery, ResolvedDevice};
 use study::histogram::Histogram;
 
 use super::coarse::CoarseHistogram;
@@ -22,7 +22,7 @@ const COMMON: usize = 5;
 const UPDATE_HANDLES: usize = 7;
 
 /// True if a drive with this description has jobs of a kind.
-pub(super) fn has_kind(drive: &Resolved, kind: usize) -> bool {
+pub(super) fn has_kind(drive: &ResolvedDevice, kind: usize) -> bool {
     match kind {
         UPDATE_HANDLES => drive.spec.ftl.fdp.is_some(),
         _ => kind < COMMON || drive.zones.is_some(),

@@ -8,7 +8,7 @@ use nvme::{
     Access, Description, Identity, Namespace, OptionalCommands, Placement, Port, PowerState, RandomWriteArea, Zones,
 };
 use sha2::{Digest, Sha256};
-use ssd::{HostStreamsSpec, Resolved};
+use ssd::{HostStreamsSpec, ResolvedDevice};
 use study::catalogue::Device;
 
 use super::NvmeLimits;
@@ -192,13 +192,13 @@ fn namespace(device: &Device, id: u32, names: &Names, plain_shift: u8) -> Result
 }
 
 /// The block of a device with zones: the mapping unit, because zones are written in whole ones.
-fn unit_shift(resolved: &Resolved) -> Option<u8> {
+fn unit_shift(resolved: &ResolvedDevice) -> Option<u8> {
     let sectors = resolved.geometry.sectors;
     let shift = SECTOR_SHIFT + sectors.trailing_zeros() as u8;
     (sectors.is_power_of_two() && BLOCKS.contains(&shift)).then_some(shift)
 }
 
-fn zones(resolved: &Resolved) -> Option<Zones> {
+fn zones(resolved: &ResolvedDevice) -> Option<Zones> {
     let shape = resolved.zones?;
     // A block is a mapping unit, so zones are counted in mapping units.
     Some(Zones {
@@ -215,7 +215,7 @@ fn zones(resolved: &Resolved) -> Option<Zones> {
     })
 }
 
-fn placement(resolved: &Resolved) -> Option<Placement> {
+fn placement(resolved: &ResolvedDevice) -> Option<Placement> {
     let fdp = resolved.spec.ftl.fdp.as_ref()?;
     Some(Placement {
         reclaim_groups: fdp.reclaim_groups as u16,
@@ -226,7 +226,7 @@ fn placement(resolved: &Resolved) -> Option<Placement> {
 
 /// Streams of the streams directive, of a drive that places data by the identifiers of its writes. The identifiers begin with 1: stream 0
 /// of the model takes the writes without one.
-fn streams(resolved: &Resolved) -> u16 {
+fn streams(resolved: &ResolvedDevice) -> u16 {
     match &resolved.spec.ftl.streams.host {
         HostStreamsSpec::PlacementId { streams } => streams - 1,
         _ => 0,
@@ -241,7 +241,7 @@ fn power_states(devices: &[&Device]) -> Vec<PowerState> {
 }
 
 /// The operational power states of a drive. It enters the non-operational ones by itself when it is idle, and no host can choose them.
-fn power_states_of(resolved: &Resolved) -> Vec<PowerState> {
+fn power_states_of(resolved: &ResolvedDevice) -> Vec<PowerState> {
     let hundredths = |power: Power| (power.as_uw() / 10_000).min(u16::MAX.into()) as u16;
     let micros = |span: Span| (span.as_ps() / 1_000_000).min(u32::MAX.into()) as u32;
     let Some(power) = &resolved.spec.power else { return vec![PowerState::default()] };

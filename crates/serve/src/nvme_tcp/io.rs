@@ -20,7 +20,7 @@ use nvme::{
     BlockRange, Directive, HandleStatus, IoCommand, IoRequest, Response, Status, ZoneAttributes, ZoneDescriptor,
     ZoneReport, ZoneSelection, handle_status, zone_report,
 };
-use ssd::{QueueId, Resolved, ZoneAction, ZoneState};
+use ssd::{QueueId, ResolvedDevice, ZoneAction, ZoneState};
 use tokio::sync::oneshot;
 
 use super::failure::{status, status_of_write};
@@ -37,7 +37,7 @@ const VERIFIED: u64 = 2048;
 #[derive(Clone)]
 pub(super) struct Target {
     pub(super) engine: Engine,
-    pub(super) resolved: Arc<Resolved>,
+    pub(super) resolved: Arc<ResolvedDevice>,
     /// The identifier of the namespace.
     pub(super) id: u32,
     /// The index of the drive in the intakes of connections.

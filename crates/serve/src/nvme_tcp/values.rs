@@ -13,7 +13,7 @@
 use base::units::{SECTOR, Time};
 use flash::backend::Op;
 use nvme::{Health, PlacementEvent, PlacementEventKind, PlacementStatistics};
-use ssd::{Counters, FdpEvent, FdpEventKind, Resolved};
+use ssd::{Counters, FdpEvent, FdpEventKind, ResolvedDevice};
 
 use crate::engine::{APPEND, Observation, READ, WRITE};
 
@@ -37,7 +37,7 @@ pub(super) struct DriveValues {
 
 impl DriveValues {
     /// The values at an observation, of the drive of a namespace with `blocks` blocks.
-    pub(super) fn of(seen: &Observation, resolved: &Resolved, (namespace, blocks): (u32, u64)) -> Self {
+    pub(super) fn of(seen: &Observation, resolved: &ResolvedDevice, (namespace, blocks): (u32, u64)) -> Self {
         let fdp = seen.counters.fdp.as_deref();
         let events = fdp.map_or(&[][..], |fdp| &fdp.log).iter().rev();
         let events = events.map(|event| placement_event(event, resolved, namespace));
@@ -57,12 +57,12 @@ impl DriveValues {
 }
 
 /// Bytes of a mapping unit.
-fn unit(resolved: &Resolved) -> u128 {
+fn unit(resolved: &ResolvedDevice) -> u128 {
     u128::from(resolved.geometry.sectors) * u128::from(SECTOR.get())
 }
 
 /// Bytes that the media have programmed or copied.
-fn programmed(counters: &Counters, resolved: &Resolved) -> u128 {
+fn programmed(counters: &Counters, resolved: &ResolvedDevice) -> u128 {
     let slots = counters.flash.op(Op::Program).slots + counters.flash.op(Op::CopyBack).slots;
     let slc = counters.slc_array.as_ref().map_or(0, |slc| slc.flash.op(Op::Program).slots);
     // A slot of an SLC array is a sector, not a mapping unit.
@@ -71,7 +71,7 @@ fn programmed(counters: &Counters, resolved: &Resolved) -> u128 {
 
 /// The spare capacity in percent of the initial one: the capacity that the host cannot write, less the blocks that went bad since
 /// the drive was first served.
-fn spare(seen: &Observation, resolved: &Resolved) -> u8 {
+fn spare(seen: &Observation, resolved: &ResolvedDevice) -> u8 {
     let extra = resolved.raw_capacity().get().saturating_sub(resolved.writable().get());
     let geometry = &resolved.geometry;
     let block = u64::from(geometry.slot_count()) / u64::from(geometry.block_count()).max(1);
@@ -81,7 +81,7 @@ fn spare(seen: &Observation, resolved: &Resolved) -> u8 {
     (left * 100 / u128::from(extra).max(1)).min(100) as u8
 }
 
-fn health(seen: &Observation, resolved: &Resolved) -> Health {
+fn health(seen: &Observation, resolved: &ResolvedDevice) -> Health {
     let power = seen.counters.power.as_deref();
     let kelvins = |celsius: f64| (celsius + 273.15).round().max(0.0) as u16;
     let bytes = |kind: usize| u128::from(seen.kinds[kind].sectors.bytes().get());
@@ -115,7 +115,7 @@ fn hours(at: Time) -> f64 {
     at.as_secs_f64() / 3600.0
 }
 
-fn placement_event(event: &FdpEvent, resolved: &Resolved, namespace: u32) -> PlacementEvent {
+fn placement_event(event: &FdpEvent, resolved: &ResolvedDevice, namespace: u32) -> PlacementEvent {
     let blocks = u64::from(event.units) * u64::from(resolved.geometry.sectors);
     let kind = match event.kind {
         FdpEventKind::NotFullyWritten => PlacementEventKind::NotFullyWritten,

@@ -4,7 +4,7 @@ use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use ssd::Resolved;
+use ssd::ResolvedDevice;
 
 use super::error::{Doing, StateError};
 use super::lock::{self, Lock, Refusal};
@@ -24,7 +24,7 @@ impl StateDir {
     ///
     /// # Errors
     /// If the directory or the device cannot be used, see [`StateError`].
-    pub fn lock(path: &Path, resolved: &Resolved) -> Result<Self, StateError> {
+    pub fn lock(path: &Path, resolved: &ResolvedDevice) -> Result<Self, StateError> {
         check_device(resolved)?;
         let io = |doing| move |error| StateError::io(path.to_owned(), doing, error);
         let found = folder::names(path).map_err(io(Doing::Read))?;

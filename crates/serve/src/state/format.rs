@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use ssd::Resolved;
+use ssd::ResolvedDevice;
 
 use super::VERSION;
 use super::error::{Difference, Doing, Place, StateError};
@@ -46,12 +46,12 @@ struct Version {
     format: u32,
 }
 
-fn keys(resolved: &Resolved) -> BTreeMap<String, String> {
+fn keys(resolved: &ResolvedDevice) -> BTreeMap<String, String> {
     resolved.format().into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 impl Format {
-    pub(super) fn of(resolved: &Resolved, seed: u64, sector: u32) -> Self {
+    pub(super) fn of(resolved: &ResolvedDevice, seed: u64, sector: u32) -> Self {
         let description = toml::Table::try_from(&resolved.spec).expect("a description is a table");
         let text = description.to_string();
         let digest = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -95,7 +95,12 @@ impl Format {
     }
 
     /// Refuses a device whose description does not fit the state.
-    pub(super) fn check(self, resolved: &Resolved, sector: u32, folder: &Arc<dyn Folder>) -> Result<(), StateError> {
+    pub(super) fn check(
+        self,
+        resolved: &ResolvedDevice,
+        sector: u32,
+        folder: &Arc<dyn Folder>,
+    ) -> Result<(), StateError> {
         let mut here = keys(resolved);
         let mut there = self.keys;
         here.insert("bytes of a sector".to_owned(), sector.to_string());

@@ -20,7 +20,7 @@ use flash::nand::SectorMask;
 
 /// A unit in the buffer.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct BufferEntry {
     pub(crate) lpn: Lpn,
     /// The NVM set to whose dies the unit is written back.
     pub(crate) set: u32,
@@ -39,14 +39,14 @@ pub(crate) struct Entry {
     logged: bool,
     /// True if the FTL has not answered a discard of the unit.
     held: bool,
-    state: State,
+    state: EntryState,
     /// The next entry of its chain in the index.
     pub(super) next: Option<Handle<Self>>,
 }
 
 /// The state of the content on its way to flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum EntryState {
     /// The content waits to be written back.
     Dirty,
     /// The content is on its way, and has not changed since.
@@ -70,7 +70,7 @@ struct Newer {
 
 /// The result of adding the sectors of a unit to the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Taken {
+pub(crate) enum InsertionResult {
     /// The unit got a new entry, or was queued anew.
     New,
     /// The unit absorbed older data, which need not be written any more.
@@ -81,8 +81,8 @@ pub(crate) enum Taken {
 
 /// The result of rewriting an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rewritten {
-    pub(super) taken: Taken,
+pub(super) struct RewriteResult {
+    pub(super) taken: InsertionResult,
     /// True if flushes of the present epoch wait for the entry from now on.
     pub(super) counts: bool,
     /// True if the entry was discarded: around the new sectors it reads as zeros.
@@ -91,7 +91,7 @@ pub(super) struct Rewritten {
 
 /// The result of an entry's arrival on flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arrived {
+pub(super) enum ArrivalResult {
     /// The entry leaves the buffer.
     Clean,
     /// The entry leaves the buffer, and the FTL must discard the unit.
@@ -100,7 +100,7 @@ pub(super) enum Arrived {
     Dirty,
 }
 
-impl Entry {
+impl BufferEntry {
     /// Creates a dirty entry. Flushes from `epoch` on wait for it.
     pub(super) const fn new(lpn: Lpn, set: u32, epoch: u64) -> Self {
         Self {
@@ -113,7 +113,7 @@ impl Entry {
             epoch,
             logged: false,
             held: false,
-            state: State::Dirty,
+            state: EntryState::Dirty,
             next: None,
         }
     }
@@ -129,12 +129,12 @@ impl Entry {
 
     /// True if the entry waits to be written back, and is not on its way.
     pub(super) const fn is_dirty(&self) -> bool {
-        matches!(self.state, State::Dirty) && !self.held
+        matches!(self.state, EntryState::Dirty) && !self.held
     }
 
     /// True if a program of the unit has not ended.
     pub(super) const fn is_on_its_way(&self) -> bool {
-        !matches!(self.state, State::Dirty | State::Gone)
+        !matches!(self.state, EntryState::Dirty | EntryState::Gone)
     }
 
     /// Holds the entry until the FTL has answered a discard. The number of moves grows, so that the old queue
@@ -150,7 +150,7 @@ impl Entry {
 
     /// True if the entry was discarded while it was on its way.
     pub(super) const fn is_discarded(&self) -> bool {
-        matches!(self.state, State::Discarded)
+        matches!(self.state, EntryState::Discarded)
     }
 
     /// True if the reference in a set's queue is not stale.
@@ -164,30 +164,30 @@ impl Entry {
     }
 
     /// Rewrites the entry at epoch `now`, for the NVM set `set`.
-    pub(super) fn rewrite(&mut self, set: u32, now: u64) -> Rewritten {
+    pub(super) fn rewrite(&mut self, set: u32, now: u64) -> RewriteResult {
         let newer = Newer { set, epoch: now, logged: false };
         let (taken, counts, zeroed) = match &mut self.state {
-            State::Dirty => {
+            EntryState::Dirty => {
                 let counts = std::mem::take(&mut self.logged);
                 self.epoch = if counts { now } else { self.epoch };
-                return Rewritten { taken: Taken::Absorbed, counts, zeroed: false };
+                return RewriteResult { taken: InsertionResult::Absorbed, counts, zeroed: false };
             }
-            State::Rewritten(before) if before.logged => (Taken::Absorbed, true, false),
-            State::Rewritten(before) => {
+            EntryState::Rewritten(before) if before.logged => (InsertionResult::Absorbed, true, false),
+            EntryState::Rewritten(before) => {
                 before.set = set;
-                return Rewritten { taken: Taken::Absorbed, counts: false, zeroed: false };
+                return RewriteResult { taken: InsertionResult::Absorbed, counts: false, zeroed: false };
             }
-            State::Sent => (Taken::New, true, false),
-            State::Discarded => (Taken::New, true, true),
-            State::Gone => unreachable!("{} is not in the buffer", self.lpn),
+            EntryState::Sent => (InsertionResult::New, true, false),
+            EntryState::Discarded => (InsertionResult::New, true, true),
+            EntryState::Gone => unreachable!("{} is not in the buffer", self.lpn),
         };
-        self.state = State::Rewritten(newer);
-        Rewritten { taken, counts, zeroed }
+        self.state = EntryState::Rewritten(newer);
+        RewriteResult { taken, counts, zeroed }
     }
 
     pub(super) fn send(&mut self) {
         assert!(self.is_dirty(), "{} is sent to flash but is not dirty", self.lpn);
-        self.state = State::Sent;
+        self.state = EntryState::Sent;
     }
 
     /// Sets the version of the content on its way.
@@ -198,44 +198,44 @@ impl Entry {
     /// The version on its way, if the content in the buffer has not changed since it was sent.
     pub(super) const fn version_under_way(&self) -> Option<u32> {
         match self.state {
-            State::Sent | State::Discarded => Some(self.version),
-            State::Dirty | State::Rewritten(_) | State::Gone => None,
+            EntryState::Sent | EntryState::Discarded => Some(self.version),
+            EntryState::Dirty | EntryState::Rewritten(_) | EntryState::Gone => None,
         }
     }
 
     /// Discards the entry on its way. Returns the epoch whose flushes need not wait for its newer data any more.
     pub(super) fn discard(&mut self) -> Option<u64> {
-        match std::mem::replace(&mut self.state, State::Discarded) {
-            State::Sent | State::Discarded => None,
-            State::Rewritten(newer) => newer.awaited(),
+        match std::mem::replace(&mut self.state, EntryState::Discarded) {
+            EntryState::Sent | EntryState::Discarded => None,
+            EntryState::Rewritten(newer) => newer.awaited(),
             state => unreachable!("{} is discarded on its way in {state:?}", self.lpn),
         }
     }
 
     /// Notes that the content on its way is on flash.
-    pub(super) fn arrive(&mut self) -> Arrived {
+    pub(super) fn arrive(&mut self) -> ArrivalResult {
         match self.state {
-            State::Sent => Arrived::Clean,
-            State::Discarded => Arrived::Discarded,
-            State::Rewritten(Newer { set, epoch, logged }) => {
-                (self.set, self.epoch, self.logged, self.state) = (set, epoch, logged, State::Dirty);
-                Arrived::Dirty
+            EntryState::Sent => ArrivalResult::Clean,
+            EntryState::Discarded => ArrivalResult::Discarded,
+            EntryState::Rewritten(Newer { set, epoch, logged }) => {
+                (self.set, self.epoch, self.logged, self.state) = (set, epoch, logged, EntryState::Dirty);
+                ArrivalResult::Dirty
             }
-            State::Dirty | State::Gone => panic!("{} comes back from flash but was not on its way", self.lpn),
+            EntryState::Dirty | EntryState::Gone => panic!("{} comes back from flash but was not on its way", self.lpn),
         }
     }
 
     /// Marks the entry as gone from the buffer.
     pub(super) const fn leave(&mut self) {
-        self.state = State::Gone;
+        self.state = EntryState::Gone;
     }
 
     /// True if a flush of an epoch waits for some of its content.
     pub(super) fn is_awaited(&self, epoch: u64) -> bool {
         let newer = match self.state {
-            State::Rewritten(newer) => newer.awaited(),
-            State::Gone => return false,
-            State::Dirty | State::Sent | State::Discarded => None,
+            EntryState::Rewritten(newer) => newer.awaited(),
+            EntryState::Gone => return false,
+            EntryState::Dirty | EntryState::Sent | EntryState::Discarded => None,
         };
         self.awaited().into_iter().chain(newer).any(|from| from <= epoch)
     }
@@ -246,7 +246,7 @@ impl Entry {
         self.batch = batch;
         let first = self.awaited();
         self.logged = true;
-        let State::Rewritten(newer) = &mut self.state else { return [first, None] };
+        let EntryState::Rewritten(newer) = &mut self.state else { return [first, None] };
         let second = newer.awaited();
         newer.logged = true;
         [first, second]
@@ -254,15 +254,15 @@ impl Entry {
 
     /// True if a log wrote the entry in this batch.
     pub(super) fn is_in(&self, batch: u64) -> bool {
-        self.batch == batch && self.state != State::Gone
+        self.batch == batch && self.state != EntryState::Gone
     }
 
     /// True if a log has all content of the entry.
     pub(super) const fn is_logged(&self) -> bool {
         match self.state {
-            State::Rewritten(newer) => newer.logged,
-            State::Gone => false,
-            State::Dirty | State::Sent | State::Discarded => self.logged,
+            EntryState::Rewritten(newer) => newer.logged,
+            EntryState::Gone => false,
+            EntryState::Dirty | EntryState::Sent | EntryState::Discarded => self.logged,
         }
     }
 
@@ -270,7 +270,7 @@ impl Entry {
     /// which the data counted before.
     pub(super) fn recount(&mut self, epoch: u64) -> Option<u64> {
         let (of, logged) = match &mut self.state {
-            State::Rewritten(newer) => (&mut newer.epoch, &mut newer.logged),
+            EntryState::Rewritten(newer) => (&mut newer.epoch, &mut newer.logged),
             _ => (&mut self.epoch, &mut self.logged),
         };
         let before = (!*logged).then_some(*of);
@@ -290,35 +290,35 @@ impl Newer {
 mod tests {
     use super::*;
 
-    fn dirty() -> Entry {
-        Entry::new(Lpn::new(5), 1, 3)
+    fn dirty() -> BufferEntry {
+        BufferEntry::new(Lpn::new(5), 1, 3)
     }
 
-    fn sent() -> Entry {
+    fn sent() -> BufferEntry {
         let mut entry = dirty();
         entry.send();
         entry.set_version(9);
         entry
     }
 
-    fn rewritten() -> Entry {
+    fn rewritten() -> BufferEntry {
         let mut entry = sent();
         let came = entry.rewrite(2, 7);
-        assert_eq!(came, Rewritten { taken: Taken::New, counts: true, zeroed: false });
+        assert_eq!(came, RewriteResult { taken: InsertionResult::New, counts: true, zeroed: false });
         entry
     }
 
-    fn discarded() -> Entry {
+    fn discarded() -> BufferEntry {
         let mut entry = sent();
         assert_eq!(entry.discard(), None, "a program under way cannot be undone");
         entry
     }
 
-    const ABSORBED: Rewritten = Rewritten { taken: Taken::Absorbed, counts: false, zeroed: false };
+    const ABSORBED: RewriteResult = RewriteResult { taken: InsertionResult::Absorbed, counts: false, zeroed: false };
 
     #[test]
     fn an_entry_takes_little_more_than_a_cache_line() {
-        assert_eq!((size_of::<Entry>(), size_of::<State>()), (80, 16));
+        assert_eq!((size_of::<BufferEntry>(), size_of::<EntryState>()), (80, 16));
     }
 
     #[test]
@@ -328,7 +328,7 @@ mod tests {
         assert_eq!((entry.awaited(), entry.set), (Some(3), 1), "the buffer moves it to another set, and its queue");
         assert_eq!(entry.log(1), [Some(3), None]);
         assert_eq!(entry.awaited(), None);
-        assert_eq!(entry.rewrite(1, 8), Rewritten { counts: true, ..ABSORBED }, "the log has not all of it now");
+        assert_eq!(entry.rewrite(1, 8), RewriteResult { counts: true, ..ABSORBED }, "the log has not all of it now");
         assert_eq!((entry.awaited(), entry.rewrite(1, 9)), (Some(8), ABSORBED));
     }
 
@@ -336,7 +336,7 @@ mod tests {
     fn a_sent_entry_arrives_clean_and_leaves() {
         let mut entry = sent();
         assert_eq!((entry.is_dirty(), entry.version_under_way(), entry.awaited()), (false, Some(9), Some(3)));
-        assert_eq!(entry.arrive(), Arrived::Clean);
+        assert_eq!(entry.arrive(), ArrivalResult::Clean);
         entry.leave();
         assert!(!entry.is_awaited(u64::MAX) && !entry.is_in(0) && !entry.is_logged() && !entry.is_queued(1, 3, 0));
     }
@@ -347,11 +347,11 @@ mod tests {
         assert_eq!((entry.set, entry.version_under_way()), (1, None), "the program under way stays in its set");
         assert_eq!(entry.rewrite(4, 8), ABSORBED);
         assert_eq!((entry.is_awaited(2), entry.is_awaited(3)), (false, true));
-        assert_eq!(entry.arrive(), Arrived::Dirty);
+        assert_eq!(entry.arrive(), ArrivalResult::Dirty);
         assert_eq!((entry.set, entry.awaited(), entry.is_dirty()), (4, Some(7), true), "since the first rewrite");
         assert_eq!((entry.is_awaited(6), entry.is_awaited(7)), (false, true));
         entry.send();
-        assert_eq!(entry.arrive(), Arrived::Clean);
+        assert_eq!(entry.arrive(), ArrivalResult::Clean);
     }
 
     #[test]
@@ -359,7 +359,7 @@ mod tests {
         let mut entry = discarded();
         assert!(entry.is_discarded());
         assert_eq!((entry.discard(), entry.version_under_way(), entry.awaited()), (None, Some(9), Some(3)));
-        assert_eq!(entry.arrive(), Arrived::Discarded);
+        assert_eq!(entry.arrive(), ArrivalResult::Discarded);
     }
 
     #[test]
@@ -367,11 +367,11 @@ mod tests {
         let mut entry = rewritten();
         assert_eq!(entry.discard(), Some(7), "no flush waits for the newer data any more");
         assert!(entry.is_discarded());
-        assert_eq!(entry.rewrite(6, 8), Rewritten { taken: Taken::New, counts: true, zeroed: true });
+        assert_eq!(entry.rewrite(6, 8), RewriteResult { taken: InsertionResult::New, counts: true, zeroed: true });
         assert!(!entry.is_discarded());
         assert_eq!(entry.log(1), [Some(3), Some(8)]);
         assert_eq!(entry.discard(), None, "the log stands for it");
-        assert_eq!(entry.arrive(), Arrived::Discarded);
+        assert_eq!(entry.arrive(), ArrivalResult::Discarded);
     }
 
     #[test]
@@ -380,9 +380,9 @@ mod tests {
         assert_eq!(entry.log(4), [Some(3), Some(7)]);
         assert!(entry.is_logged() && entry.is_in(4) && !entry.is_in(3) && !entry.is_awaited(u64::MAX));
         assert_eq!(entry.log(5), [None, None], "no flush waits for it a second time");
-        assert_eq!(entry.rewrite(6, 9), Rewritten { counts: true, ..ABSORBED });
+        assert_eq!(entry.rewrite(6, 9), RewriteResult { counts: true, ..ABSORBED });
         assert!(!entry.is_logged() && entry.is_awaited(9) && !entry.is_awaited(8));
-        assert_eq!(entry.arrive(), Arrived::Dirty);
+        assert_eq!(entry.arrive(), ArrivalResult::Dirty);
         assert_eq!((entry.awaited(), entry.set), (Some(9), 6));
         for mut entry in [dirty(), sent(), discarded()] {
             assert_eq!((entry.log(1), entry.is_logged()), ([Some(3), None], true));
@@ -399,22 +399,22 @@ mod tests {
         let mut entry = rewritten();
         entry.log(1);
         assert_eq!((entry.recount(4), entry.awaited()), (None, None), "the data under program is still in the log");
-        assert_eq!((entry.recount(5), entry.arrive(), entry.awaited()), (Some(4), Arrived::Dirty, Some(5)));
+        assert_eq!((entry.recount(5), entry.arrive(), entry.awaited()), (Some(4), ArrivalResult::Dirty, Some(5)));
     }
 
     #[test]
     fn an_entry_restored_from_the_log_is_dirty_and_delays_no_flush() {
-        let entry = Entry::restored(Lpn::new(5), 0b10, 3);
+        let entry = BufferEntry::restored(Lpn::new(5), 0b10, 3);
         assert!(entry.is_dirty() && entry.is_logged() && !entry.is_awaited(u64::MAX) && entry.is_queued(0, 3, 0));
     }
 
     #[test]
     fn an_impossible_step_panics() {
-        type Step = fn(&mut Entry);
-        let cases: [(Entry, Step); 6] = [
-            (sent(), Entry::send),
-            (rewritten(), Entry::send),
-            (discarded(), Entry::send),
+        type Transition = fn(&mut BufferEntry);
+        let cases: [(BufferEntry, Transition); 6] = [
+            (sent(), BufferEntry::send),
+            (rewritten(), BufferEntry::send),
+            (discarded(), BufferEntry::send),
             (dirty(), |entry| _ = entry.arrive()),
             (dirty(), |entry| _ = entry.discard()),
             (

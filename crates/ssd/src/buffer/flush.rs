@@ -10,7 +10,7 @@ use base::engine::Handle;
 use base::units::Lpn;
 use flash::nand::{Sector, SectorMask};
 
-use super::{Batch, Buffer, Entry};
+use super::{Batch, Buffer, BufferEntry};
 use ftl::Sabotage;
 
 impl Buffer {
@@ -38,18 +38,18 @@ impl Buffer {
     }
 
     /// The units that a flush waits for, because their content is neither on flash nor in the log.
-    pub(crate) fn unlogged(&self, epoch: u64) -> impl Iterator<Item = Handle<Entry>> + '_ {
+    pub(crate) fn unlogged(&self, epoch: u64) -> impl Iterator<Item = Handle<BufferEntry>> + '_ {
         let all = (1..=self.entries.places() as u32).filter_map(NonZeroU32::new).map(Handle::from_number);
         all.filter(move |handle| self.entries[*handle].is_awaited(epoch))
     }
 
     /// The version of a unit's content in the buffer, if a merge has taken exactly this content.
-    pub(crate) fn version_under_way(&self, handle: Handle<Entry>) -> Option<u32> {
+    pub(crate) fn version_under_way(&self, handle: Handle<BufferEntry>) -> Option<u32> {
         self.entries[handle].version_under_way()
     }
 
     /// Sets the version of a unit that is on its way to flash.
-    pub(crate) fn set_version(&mut self, handle: Handle<Entry>, version: u32) {
+    pub(crate) fn set_version(&mut self, handle: Handle<BufferEntry>, version: u32) {
         self.entries[handle].set_version(version);
     }
 
@@ -63,7 +63,7 @@ impl Buffer {
     }
 
     /// Adds a unit to the batch, with its present content.
-    pub(crate) fn log(&mut self, handle: Handle<Entry>) {
+    pub(crate) fn log(&mut self, handle: Handle<BufferEntry>) {
         let replaced = self.entries[handle].log(self.batches);
         replaced.into_iter().flatten().for_each(|epoch| self.written(epoch));
     }
@@ -83,7 +83,7 @@ impl Buffer {
     }
 
     /// Makes the flushes of this epoch wait for a unit again.
-    fn count_again(&mut self, handle: Handle<Entry>, epoch: u64) {
+    fn count_again(&mut self, handle: Handle<BufferEntry>, epoch: u64) {
         let entry = &mut self.entries[handle];
         let (lpn, waits, before) = (entry.lpn, entry.is_dirty(), entry.recount(epoch));
         *self.count(epoch) += 1;
@@ -107,7 +107,7 @@ impl Buffer {
 
     /// Puts a logged unit back into the buffer at power-on. The unit is durable, and must still be merged.
     pub(crate) fn restore<S: Sector>(&mut self, lpn: Lpn, mask: SectorMask, sector: impl Fn(usize) -> S) {
-        let handle = self.insert_entry(Entry::restored(lpn, mask, self.epoch));
+        let handle = self.insert_entry(BufferEntry::restored(lpn, mask, self.epoch));
         self.held += self.count_sectors(mask);
         if self.data.is_present() {
             let mut data = self.data.slot_mut(handle.index());
@@ -119,7 +119,7 @@ impl Buffer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::buffer::Taken;
+    use crate::buffer::InsertionResult;
     use crate::spec::{ResolvedBuffer, ResolvedSuperblocks};
     use flash::nand::{SectorKind, Stamp};
     use ftl::Origin;
@@ -134,7 +134,7 @@ mod tests {
         )
     }
 
-    fn take(buffer: &mut Buffer, unit: u32, mask: SectorMask) -> Taken {
+    fn take(buffer: &mut Buffer, unit: u32, mask: SectorMask) -> InsertionResult {
         buffer.take(
             Lpn::new(unit),
             0,
@@ -179,7 +179,7 @@ mod tests {
         let flush = b.begin_flush();
         log(&mut b, flush);
         // A rewrite while the log is being written, so the batch does not have it.
-        assert_eq!(take(&mut b, 0, 0b10), Taken::Absorbed);
+        assert_eq!(take(&mut b, 0, 0b10), InsertionResult::Absorbed);
         b.logged(true);
         assert!(b.is_durable(flush));
         let again = b.begin_flush();
@@ -255,7 +255,7 @@ mod tests {
         let flush = b.begin_flush();
         assert!(b.is_durable(flush));
         assert_eq!((b.dirty, b.held), (1, 2));
-        assert_eq!(take(&mut b, 5, 0b1), Taken::Absorbed);
+        assert_eq!(take(&mut b, 5, 0b1), InsertionResult::Absorbed);
         let flush = b.begin_flush();
         assert!(!b.is_durable(flush), "the new data is not durable");
     }

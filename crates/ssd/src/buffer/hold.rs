@@ -7,7 +7,7 @@
 use base::engine::Handle;
 use base::units::Lpn;
 
-use super::{Buffer, Entry};
+use super::{Buffer, BufferEntry};
 
 impl Buffer {
     /// Holds a unit until the FTL has answered a discard of it. [`Self::answer_discard`] follows.
@@ -52,7 +52,7 @@ impl Buffer {
 
     /// Sends the content of a unit to flash once more. A request may be refused after the FTL has discarded some of its
     /// units, and the FTL drops programs that are older than a discard, so the first program cannot be relied on.
-    fn send_again(&mut self, handle: Handle<Entry>) {
+    fn send_again(&mut self, handle: Handle<BufferEntry>) {
         let now = self.epoch;
         let entry = &mut self.entries[handle];
         if !entry.is_discarded() && entry.rewrite(entry.set, now).counts {
@@ -64,7 +64,7 @@ impl Buffer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::buffer::Taken;
+    use crate::buffer::InsertionResult;
     use crate::spec::ResolvedBuffer;
     use flash::nand::{SectorKind, Stamp};
     use ftl::Origin;
@@ -76,10 +76,10 @@ mod tests {
     }
 
     fn take(buffer: &mut Buffer, stamp: u64) {
-        assert_eq!(buffer.take(UNIT, 0, 0b1111, (&[Stamp(stamp); 4], 0), Origin::default()), Taken::New);
+        assert_eq!(buffer.take(UNIT, 0, 0b1111, (&[Stamp(stamp); 4], 0), Origin::default()), InsertionResult::New);
     }
 
-    fn send(buffer: &mut Buffer) -> Option<Handle<Entry>> {
+    fn send(buffer: &mut Buffer) -> Option<Handle<BufferEntry>> {
         buffer.next_to_write(0)
     }
 

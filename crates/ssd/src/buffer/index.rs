@@ -7,12 +7,12 @@ use base::engine::{Handle, Slab};
 use base::prefetch::prefetch;
 use base::units::Lpn;
 
-use super::Entry;
+use super::BufferEntry;
 
 /// The first entry of each chain. At most about half of the chains are in use.
 #[derive(Clone, Debug)]
 pub(super) struct Index {
-    heads: Vec<Option<Handle<Entry>>>,
+    heads: Vec<Option<Handle<BufferEntry>>>,
     /// Shift that turns a 32-bit hash into the number of a chain.
     shift: u32,
 }
@@ -30,7 +30,7 @@ impl Index {
 
     /// The bytes of an index for at most this many entries.
     pub(super) fn memory(entries: u32) -> u64 {
-        (Self::chains(entries) * size_of::<Option<Handle<Entry>>>()) as u64
+        (Self::chains(entries) * size_of::<Option<Handle<BufferEntry>>>()) as u64
     }
 
     /// The number of a unit's chain. A multiplication is hash enough, because no attacker chooses the numbers.
@@ -47,7 +47,7 @@ impl Index {
 
     /// The entry of a unit; `None` if the unit is not in the buffer.
     #[inline]
-    pub(super) fn get(&self, entries: &Slab<Entry>, lpn: Lpn) -> Option<Handle<Entry>> {
+    pub(super) fn get(&self, entries: &Slab<BufferEntry>, lpn: Lpn) -> Option<Handle<BufferEntry>> {
         let mut next = self.heads[self.chain(lpn)];
         while let Some(handle) = next {
             let entry = &entries[handle];
@@ -61,13 +61,13 @@ impl Index {
 
     /// Adds an entry. Its unit must have no entry yet.
     #[inline]
-    pub(super) fn insert(&mut self, entries: &mut Slab<Entry>, handle: Handle<Entry>) {
+    pub(super) fn insert(&mut self, entries: &mut Slab<BufferEntry>, handle: Handle<BufferEntry>) {
         let chain = self.chain(entries[handle].lpn);
         entries[handle].next = self.heads[chain].replace(handle);
     }
 
     #[inline]
-    pub(super) fn remove(&mut self, entries: &mut Slab<Entry>, handle: Handle<Entry>) {
+    pub(super) fn remove(&mut self, entries: &mut Slab<BufferEntry>, handle: Handle<BufferEntry>) {
         let chain = self.chain(entries[handle].lpn);
         let behind = entries[handle].next;
         if self.heads[chain] == Some(handle) {
@@ -102,7 +102,7 @@ mod tests {
                 prop_assert_eq!(index.get(&entries, lpn), map.get(&lpn).copied());
                 match (inserts, map.get(&lpn).copied()) {
                     (true, None) => {
-                        let handle = entries.insert(Entry::new(lpn, 0, 0));
+                        let handle = entries.insert(BufferEntry::new(lpn, 0, 0));
                         index.insert(&mut entries, handle);
                         map.insert(lpn, handle);
                     }

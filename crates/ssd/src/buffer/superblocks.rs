@@ -10,13 +10,13 @@ use std::hash::BuildHasherDefault;
 use base::engine::Handle;
 use base::steps;
 
-use super::Entry;
+use super::BufferEntry;
 use super::multiply::Multiply;
 
 /// The dirty units of one superblock, and the number of its units on their way to flash.
 #[derive(Clone, Debug, Default)]
-struct Group {
-    dirty: Vec<Handle<Entry>>,
+struct SuperblockGroup {
+    dirty: Vec<Handle<BufferEntry>>,
     flushing: u32,
     /// The epoch of the oldest dirty unit, or an earlier one.
     epoch: u64,
@@ -31,7 +31,7 @@ pub(super) struct Superblocks {
     units: u32,
     /// The buffer writes back if it has units of more superblocks than this.
     most: u32,
-    groups: HashMap<u32, Group, BuildHasherDefault<Multiply>>,
+    groups: HashMap<u32, SuperblockGroup, BuildHasherDefault<Multiply>>,
     /// The number of superblocks with dirty units.
     dirty: u32,
     oldest: Option<u32>,
@@ -40,7 +40,7 @@ pub(super) struct Superblocks {
     latest: Option<u32>,
     draining: bool,
     /// Unused lists, so that a superblock that comes and goes takes no new memory.
-    spare: Vec<Vec<Handle<Entry>>>,
+    spare: Vec<Vec<Handle<BufferEntry>>>,
 }
 
 impl Superblocks {
@@ -67,13 +67,13 @@ impl Superblocks {
         self.latest = Some(self.of(unit));
     }
 
-    pub(super) fn add(&mut self, unit: u32, entry: Handle<Entry>, epoch: u64) {
+    pub(super) fn add(&mut self, unit: u32, entry: Handle<BufferEntry>, epoch: u64) {
         let superblock = self.of(unit);
         let spare = &mut self.spare;
-        let group = self
-            .groups
-            .entry(superblock)
-            .or_insert_with(|| Group { dirty: spare.pop().unwrap_or_default(), ..Group::default() });
+        let group = self.groups.entry(superblock).or_insert_with(|| SuperblockGroup {
+            dirty: spare.pop().unwrap_or_default(),
+            ..SuperblockGroup::default()
+        });
         let first = group.dirty.is_empty();
         group.epoch = if first { epoch } else { group.epoch.min(epoch) };
         group.dirty.push(entry);
@@ -96,7 +96,7 @@ impl Superblocks {
 
     /// Takes a superblock without dirty units from the list.
     fn unlink(&mut self, superblock: u32) {
-        let Group { older, younger, .. } = *self.group(superblock);
+        let SuperblockGroup { older, younger, .. } = *self.group(superblock);
         match older {
             None => self.oldest = younger,
             Some(older) => self.group(older).younger = younger,
@@ -108,7 +108,7 @@ impl Superblocks {
         self.dirty -= 1;
     }
 
-    fn group(&mut self, superblock: u32) -> &mut Group {
+    fn group(&mut self, superblock: u32) -> &mut SuperblockGroup {
         self.groups.get_mut(&superblock).expect("a listed superblock has units")
     }
 
@@ -123,7 +123,7 @@ impl Superblocks {
         group.epoch = group.epoch.min(epoch);
     }
 
-    pub(super) fn remove(&mut self, unit: u32, entry: Handle<Entry>) {
+    pub(super) fn remove(&mut self, unit: u32, entry: Handle<BufferEntry>) {
         let superblock = self.of(unit);
         let group = self.groups.get_mut(&superblock).expect("a dirty unit has a superblock");
         let place = group.dirty.iter().position(|other| *other == entry).expect("it is dirty");
@@ -172,7 +172,7 @@ impl Superblocks {
     }
 
     /// Takes a dirty unit of a superblock to write it back.
-    pub(super) fn next(&mut self, superblock: u32) -> Option<Handle<Entry>> {
+    pub(super) fn next(&mut self, superblock: u32) -> Option<Handle<BufferEntry>> {
         let group = self.groups.get_mut(&superblock)?;
         let entry = group.dirty.pop()?;
         group.flushing += 1;
@@ -186,7 +186,7 @@ impl Superblocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::buffer::{Buffer, Taken};
+    use crate::buffer::{Buffer, InsertionResult};
     use crate::spec::{ResolvedBuffer, ResolvedSuperblocks};
     use base::units::Lpn;
     use flash::nand::{SectorKind, SectorMask, Stamp};
@@ -206,7 +206,7 @@ mod tests {
         )
     }
 
-    fn take(buffer: &mut Buffer, unit: u32, mask: SectorMask) -> Taken {
+    fn take(buffer: &mut Buffer, unit: u32, mask: SectorMask) -> InsertionResult {
         buffer.take(
             Lpn::new(unit),
             0,
@@ -217,7 +217,7 @@ mod tests {
     }
 
     /// Writes back all superblocks that are due, and returns the mapping units of each.
-    fn write_back(buffer: &mut Buffer, flush: Option<u64>, waits: bool) -> Vec<Vec<Handle<Entry>>> {
+    fn write_back(buffer: &mut Buffer, flush: Option<u64>, waits: bool) -> Vec<Vec<Handle<BufferEntry>>> {
         let mut all = Vec::new();
         while let Some(superblock) = buffer.is_due(1, flush, waits, |_, _| true) {
             all.push(std::iter::from_fn(|| buffer.next_to_write(superblock)).collect());
@@ -225,8 +225,8 @@ mod tests {
         all
     }
 
-    fn units(buffer: &Buffer, entries: &[Vec<Handle<Entry>>]) -> Vec<Vec<u32>> {
-        let sorted = |entries: &Vec<Handle<Entry>>| {
+    fn units(buffer: &Buffer, entries: &[Vec<Handle<BufferEntry>>]) -> Vec<Vec<u32>> {
+        let sorted = |entries: &Vec<Handle<BufferEntry>>| {
             let mut units: Vec<_> = entries.iter().map(|entry| buffer.entry(*entry).lpn.get()).collect();
             units.sort_unstable();
             units
@@ -237,11 +237,11 @@ mod tests {
     #[test]
     fn the_watermark_counts_sectors() {
         let mut b = buffer();
-        (0..4).for_each(|unit| assert_eq!(take(&mut b, unit, 0b1111), Taken::New));
+        (0..4).for_each(|unit| assert_eq!(take(&mut b, unit, 0b1111), InsertionResult::New));
         assert_eq!(write_back(&mut b, None, false).len(), 0, "16 sectors of one superblock");
-        (4..12).for_each(|unit| assert_eq!(take(&mut b, unit, 0b1), Taken::New));
-        assert_eq!(take(&mut b, 4, 0b1), Taken::Absorbed, "nothing new");
-        assert_eq!((take(&mut b, 4, 0b11), take(&mut b, 12, 0b1)), (Taken::Full, Taken::Full));
+        (4..12).for_each(|unit| assert_eq!(take(&mut b, unit, 0b1), InsertionResult::New));
+        assert_eq!(take(&mut b, 4, 0b1), InsertionResult::Absorbed, "nothing new");
+        assert_eq!((take(&mut b, 4, 0b11), take(&mut b, 12, 0b1)), (InsertionResult::Full, InsertionResult::Full));
     }
 
     #[test]
@@ -307,8 +307,8 @@ mod tests {
         take(&mut b, 0, 1);
         let flush = b.begin_flush();
         let out = write_back(&mut b, Some(flush), false);
-        assert_eq!(take(&mut b, 0, 0b10), Taken::New);
-        assert_eq!(take(&mut b, 1, 0b10), Taken::New);
+        assert_eq!(take(&mut b, 0, 0b10), InsertionResult::New);
+        assert_eq!(take(&mut b, 1, 0b10), InsertionResult::New);
         let again = b.begin_flush();
         assert_eq!(b.is_due(1, Some(again), false, |_, _| true), None, "the superblock is being written back");
         b.flushed(out[0][0]);
@@ -329,7 +329,7 @@ mod tests {
         let first = b.is_due(1, None, false, takes).expect("too many superblocks");
         let out: Vec<_> = std::iter::from_fn(|| b.next_to_write(first)).collect();
         assert_eq!(b.is_due(1, None, false, takes), None);
-        assert_eq!(take(&mut b, 4, 0b10), Taken::Absorbed);
+        assert_eq!(take(&mut b, 4, 0b10), InsertionResult::Absorbed);
         assert_eq!(b.flushed(out[0]), None);
         assert_eq!(b.is_due(1, None, false, takes), Some(2), "write-back goes on, and 1 was written last");
     }
@@ -385,6 +385,6 @@ mod tests {
         b.discard(Lpn::new(4)).into_iter().for_each(|epoch| b.written(epoch));
         assert_eq!(b.flushed(out[0][0]), Some(Lpn::new(4)));
         assert!(b.is_durable(flush));
-        (0..6).for_each(|unit| assert_eq!(take(&mut b, unit, 0b1111), Taken::New, "all room is free again"));
+        (0..6).for_each(|unit| assert_eq!(take(&mut b, unit, 0b1111), InsertionResult::New, "all room is free again"));
     }
 }

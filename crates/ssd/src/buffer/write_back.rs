@@ -2,7 +2,7 @@
 
 use base::engine::Handle;
 
-use super::{Buffer, Entry};
+use super::{Buffer, BufferEntry};
 
 /// Entries are prefetched this many places in the queue ahead of their turn.
 const AHEAD: usize = 8;
@@ -62,7 +62,7 @@ impl Buffer {
 
     /// Takes the oldest dirty unit of a set out of its queue.
     #[inline]
-    fn pop_oldest(&mut self, set: u32) -> Option<(Handle<Entry>, u64, u32)> {
+    fn pop_oldest(&mut self, set: u32) -> Option<(Handle<BufferEntry>, u64, u32)> {
         let queue = &mut self.queues[set as usize].entries;
         loop {
             let (handle, epoch, moves) = queue.pop_front()?;
@@ -76,7 +76,7 @@ impl Buffer {
     /// the set or of the superblock.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller.
-    pub(crate) fn next_to_write(&mut self, of: u32) -> Option<Handle<Entry>> {
+    pub(crate) fn next_to_write(&mut self, of: u32) -> Option<Handle<BufferEntry>> {
         let handle = if let Some(superblocks) = &mut self.superblocks {
             let handle = superblocks.next(of)?;
             self.dirty -= 1;
@@ -100,7 +100,7 @@ impl Buffer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::buffer::Taken;
+    use crate::buffer::InsertionResult;
     use crate::buffer::tests::{buffer, take};
     use crate::spec::ResolvedBuffer;
     use base::units::Lpn;
@@ -110,8 +110,8 @@ mod tests {
     #[test]
     fn write_back_starts_at_the_high_watermark_and_stops_at_the_low_one() {
         let mut b = buffer();
-        (0..4).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), Taken::New));
-        assert_eq!(take(&mut b, 9, 1, 1), Taken::Full);
+        (0..4).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), InsertionResult::New));
+        assert_eq!(take(&mut b, 9, 1, 1), InsertionResult::Full);
         let out: Vec<_> =
             std::iter::from_fn(|| b.is_due(1, None, false, |_, _| true).and_then(|set| b.next_to_write(set))).collect();
         assert_eq!(out.iter().map(|h| b.entry(*h).lpn.get()).collect::<Vec<_>>(), [0, 1, 2]);
@@ -128,7 +128,7 @@ mod tests {
             4,
             2,
         );
-        (0..3).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), Taken::New));
+        (0..3).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), InsertionResult::New));
         assert!(b.is_due(4, None, false, |_, _| true).is_none());
         assert!(b.is_due(4, None, true, |_, _| true).is_some(), "nothing else would make room");
         let first = b.next_to_write(0).expect("dirty");
@@ -146,7 +146,7 @@ mod tests {
             4,
             2,
         );
-        (0..8).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), Taken::New));
+        (0..8).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), InsertionResult::New));
         // The FTL takes at most two programs of two units each at once.
         let takes = |_: u32, under_way: u32| under_way < 4;
         let mut out = Vec::new();
@@ -157,7 +157,7 @@ mod tests {
         let flush = b.begin_flush();
         assert_eq!(b.is_due(2, Some(flush), true, takes), None, "a flush waits for the dies, too");
         let again: Vec<_> = (0..8).map(|lpn| take(&mut b, lpn, 1, 2)).collect();
-        assert_eq!(again, [[Taken::New; 4], [Taken::Absorbed; 4]].concat());
+        assert_eq!(again, [[InsertionResult::New; 4], [InsertionResult::Absorbed; 4]].concat());
         assert_eq!(b.flushed(out[0]), None);
         assert_eq!(b.is_due(2, Some(flush), false, takes), Some(0), "one has arrived");
         assert_eq!(b.next_to_write(0).map(|h| b.entry(h).lpn.get()), Some(4), "the oldest, with its newest data");
@@ -190,19 +190,19 @@ mod tests {
         );
         let take = |b: &mut Buffer, lpn, set| b.take(Lpn::new(lpn), set, 1, (&[Stamp(1)], 0), Origin::default());
         for (lpn, set) in [(0, 1), (1, 2), (2, 2), (3, 1)] {
-            assert_eq!(take(&mut b, lpn, set), Taken::New);
+            assert_eq!(take(&mut b, lpn, set), InsertionResult::New);
         }
         assert_eq!(b.is_due(2, None, true, |_, _| true), Some(1), "of equals the first");
         // The unit is rewritten through another queue and back again, many times.
         for set in [2, 1].repeat(100).into_iter().chain([2]) {
-            assert_eq!(take(&mut b, 0, set), Taken::Absorbed);
+            assert_eq!(take(&mut b, 0, set), InsertionResult::Absorbed);
         }
         assert!(b.queues.iter().all(|queue| queue.entries.len() < 30), "nothing piles up");
         assert_eq!(b.is_due(2, None, true, |_, _| true), Some(2), "the one with the most");
         let out: Vec<_> = std::iter::from_fn(|| b.next_to_write(2)).collect();
         assert_eq!(out.iter().map(|h| b.entry(*h).lpn.get()).collect::<Vec<_>>(), [1, 2, 0]);
         // A rewrite during the program: that program stays in its set, the next goes to the other.
-        assert_eq!(take(&mut b, 1, 1), Taken::New);
+        assert_eq!(take(&mut b, 1, 1), InsertionResult::New);
         assert_eq!(b.entry(out[0]).set, 2);
         b.flushed(out[0]);
         assert_eq!(b.entry(out[0]).set, 1);

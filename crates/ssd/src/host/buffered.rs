@@ -8,7 +8,7 @@ use flash::nand::Sector;
 use super::clients::{Active, Clients};
 use super::request::Status;
 use crate::Ssd;
-use crate::buffer::Taken;
+use crate::buffer::InsertionResult;
 use crate::spec::FlushPolicy;
 use ftl::{OldPlace, PageWrite, Sabotage, full_mask};
 
@@ -80,7 +80,7 @@ impl<S: Sector> Ssd<S> {
         let Some(log) = self.ftl.flush_log() else { return false };
         self.logging.clear();
         for entry in buffer.unlogged(epoch) {
-            let crate::buffer::Entry { lpn, mask, .. } = *buffer.entry(entry);
+            let crate::buffer::BufferEntry { lpn, mask, .. } = *buffer.entry(entry);
             let mask = mask & full_mask(self.resolved.geometry.sectors);
             let owner = Clients::<S>::entry_owner(entry);
             let version = buffer.version_under_way(entry).unwrap_or(version);
@@ -129,9 +129,9 @@ impl<S: Sector> Ssd<S> {
             let Clients { requests, buffer: Some(buffer), .. } = &mut self.clients else { return true };
             let Active { data, set, .. } = &requests[handle];
             match buffer.take(Lpn::new(unit), *set, mask, (data, at), origin) {
-                Taken::Full => return false,
-                Taken::Absorbed => self.counts.absorbed_slots += 1,
-                Taken::New => {}
+                InsertionResult::Full => return false,
+                InsertionResult::Absorbed => self.counts.absorbed_slots += 1,
+                InsertionResult::New => {}
             }
             self.clients.requests[handle].next_unit += 1;
         }
@@ -158,7 +158,7 @@ impl<S: Sector> Ssd<S> {
         while most.is_none_or(|most| written < most) {
             let Some(buffer) = &mut self.clients.buffer else { break };
             let Some(entry) = buffer.next_to_write(due) else { break };
-            let crate::buffer::Entry { lpn, mask, set, .. } = *buffer.entry(entry);
+            let crate::buffer::BufferEntry { lpn, mask, set, .. } = *buffer.entry(entry);
             if written == 0 {
                 version = self.ftl.next_version();
                 self.ftl.begin_write(set);

@@ -9,7 +9,7 @@ use flash::backend::{CauseSet, Class, Slot, SlotContent, SlotMut};
 use flash::nand::{Sector, Stamp};
 use ftl::{Direction, Origin, Owner, Owners, PageWrite, Service, ZoneError};
 
-use crate::buffer::{Buffer, Entry};
+use crate::buffer::{Buffer, BufferEntry};
 use crate::spec::{ResolvedQueue, ResolvedQueues};
 
 use super::link::Link;
@@ -166,7 +166,7 @@ pub(crate) struct Clients<S> {
     /// The number of sectors of a mapping unit.
     sectors: u32,
     /// The numbers of mapping units of preconditioning, written and refused.
-    pub(crate) before: Before,
+    pub(crate) before: PreconditioningCounts,
     /// The host link, which the FTL's own data share with the requests.
     pub(crate) link: Link,
 }
@@ -184,7 +184,7 @@ pub(crate) enum Due<S> {
 
 /// The numbers of mapping units of preconditioning by their fate. These writes have no owner.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Before {
+pub(crate) struct PreconditioningCounts {
     pub(crate) written: u64,
     pub(crate) refused: u64,
 }
@@ -194,7 +194,7 @@ const ENTRY: u32 = 1 << 31;
 
 enum OwnerKind<S> {
     Request(Handle<Active<S>>),
-    Entry(Handle<Entry>),
+    Entry(Handle<BufferEntry>),
 }
 
 impl<S: Sector> Clients<S> {
@@ -225,7 +225,7 @@ impl<S: Sector> Clients<S> {
             drained: false,
             stuck: false,
             sectors,
-            before: Before::default(),
+            before: PreconditioningCounts::default(),
             link,
         }
     }
@@ -354,7 +354,7 @@ impl<S: Sector> Clients<S> {
         Some(handle.number())
     }
 
-    pub(crate) fn entry_owner(handle: Handle<Entry>) -> Owner {
+    pub(crate) fn entry_owner(handle: Handle<BufferEntry>) -> Owner {
         NonZeroU32::new(handle.number().get() | ENTRY)
     }
 
@@ -399,7 +399,7 @@ impl<S: Sector> Clients<S> {
         }
     }
 
-    fn entry_done(&mut self, handle: Handle<Entry>) {
+    fn entry_done(&mut self, handle: Handle<BufferEntry>) {
         let buffer = self.buffer.as_mut().expect("an entry has a buffer");
         if let Some(dropped) = buffer.flushed(handle) {
             self.dropped.push(dropped);

@@ -8,7 +8,7 @@ use ftl::{Event, HostEvent, Sabotage};
 
 use crate::power_draw::{array_energy, idle_energy};
 use crate::power_manager::PowerManager;
-use crate::{PowerCounters, Resolved, Ssd};
+use crate::{PowerCounters, ResolvedDevice, Ssd};
 
 impl<S: Sector> Ssd<S> {
     /// Takes an idle drive out of its power state when a request arrives.
@@ -112,7 +112,7 @@ impl<S: Sector> Ssd<S> {
         if self.power.is_none() {
             return Energy::ZERO;
         }
-        let Resolved { part, gang, .. } = &self.resolved;
+        let ResolvedDevice { part, gang, .. } = &self.resolved;
         let first = array_energy(part, *gang, &self.backend.account(self.now));
         let second = self.slc_array.as_ref().zip(self.resolved.slc_array.as_ref());
         let second = second.map(|(array, resolved)| array_energy(&resolved.part, 1, &array.account(self.now)));

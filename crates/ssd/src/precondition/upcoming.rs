@@ -9,7 +9,7 @@ use base::units::Lpn;
 const AHEAD: usize = 8;
 
 /// The next units.
-pub(super) enum Upcoming {
+pub(super) enum NextUnits {
     /// In the order of addresses, from this unit on.
     InOrder(u32),
     /// In random order, with repetitions.
@@ -21,7 +21,7 @@ pub(super) enum Upcoming {
     },
 }
 
-impl Upcoming {
+impl NextUnits {
     /// Creates the order of all addresses, from the first unit on.
     pub(super) const fn in_order() -> Self {
         Self::InOrder(0)
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn units_are_written_in_the_order_in_which_they_are_drawn() {
         let fetched = RefCell::new(Vec::new());
-        let mut upcoming = Upcoming::random(Rng::stream(7, "upcoming"), 1_000);
+        let mut upcoming = NextUnits::random(Rng::stream(7, "upcoming"), 1_000);
         let written: Vec<_> = (0..100).map(|_| upcoming.next(|lpn| fetched.borrow_mut().push(lpn))).collect();
         let mut rng = Rng::stream(7, "upcoming");
         let drawn: Vec<_> = (0..100 + AHEAD).map(|_| Lpn::new(rng.below(1_000) as u32)).collect();
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_step_in_order_begins_at_the_first_unit() {
-        let mut upcoming = Upcoming::in_order();
+        let mut upcoming = NextUnits::in_order();
         assert_eq!([(); 3].map(|()| upcoming.next(|_| ()).get()), [0, 1, 2]);
         assert!(upcoming.is_in_order());
     }

@@ -1,6 +1,6 @@
 //! The cost of a drive's flash. RAM, controllers and all other parts of a drive are not counted.
 
-use super::Resolved;
+use super::ResolvedDevice;
 
 /// The cost of flash, in the price of a GiB of MLC flash (see [`flash::nand::Part::cost`]): only ratios of costs have a
 /// meaning.
@@ -26,7 +26,7 @@ impl Cost {
     }
 }
 
-impl Resolved {
+impl ResolvedDevice {
     /// The cost of the drive's flash.
     #[must_use]
     pub fn cost(&self) -> Cost {

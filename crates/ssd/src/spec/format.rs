@@ -1,12 +1,12 @@
 //! The format of a drive: the keys that decide where it keeps data on flash. A drive must agree in them with the drive
 //! whose flash it takes over. The other keys (queues, link, buffer, collection, times, faults) may differ.
 //!
-//! Drives of one format that differ only in [`UNSEEN_KEYS`], or in those of [`Resolved::unseen_keys`], are also
+//! Drives of one format that differ only in [`UNSEEN_KEYS`], or in those of [`ResolvedDevice::unseen_keys`], are also
 //! preconditioned to the same content of their flash.
 
 use flash::nand::{FaultSpec, Geometry};
 
-use super::Resolved;
+use super::ResolvedDevice;
 use crate::Precondition;
 
 /// Keys and tables of a device that cannot change the flash that preconditioning leaves on a new drive, because it
@@ -42,7 +42,7 @@ pub const UNSEEN_KEYS: [&str; 27] = [
     "ftl.chang.density.program",
 ];
 
-impl Resolved {
+impl ResolvedDevice {
     /// The keys of the format, and their values.
     #[must_use]
     pub fn format(&self) -> Vec<(&'static str, String)> {

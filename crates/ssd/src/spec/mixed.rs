@@ -6,7 +6,7 @@ use base::units::{Bytes, SECTOR};
 use ftl::{FtlKind, PaceSpec};
 
 use super::RaidSpec;
-use super::resolve::{Resolved, ResolvedKind};
+use super::resolve::{ResolvedDevice, ResolvedKind};
 
 impl RaidSpec {
     /// Resolves the drives that have a description of their own.
@@ -47,7 +47,7 @@ impl RaidSpec {
     }
 }
 
-impl Resolved {
+impl ResolvedDevice {
     /// Checks that the RAID can have the drives with a description of their own.
     pub(super) fn check_kinds(&self, faults: &mut Faults) {
         let Some(raid) = &self.spec.raid else { return };
@@ -96,7 +96,7 @@ mod tests {
     use base::fault::Fault;
     use base::units::Bytes;
 
-    use crate::{DriveKind, RaidLevel, RaidSpec, Resolved, Spec};
+    use crate::{DriveKind, RaidLevel, RaidSpec, ResolvedDevice, Spec};
 
     fn spec(blocks: u32) -> Spec {
         let text = format!(
@@ -106,7 +106,7 @@ mod tests {
         toml::from_str(&text).expect("TOML")
     }
 
-    fn raid(kinds: Vec<DriveKind>) -> Result<Resolved, Vec<Fault>> {
+    fn raid(kinds: Vec<DriveKind>) -> Result<ResolvedDevice, Vec<Fault>> {
         let raid = RaidSpec { chunk: Bytes::new(64 << 10), kind: kinds, ..RaidSpec::new(RaidLevel::Raid5, 3) };
         Spec { raid: Some(raid), ..spec(40) }.resolve()
     }
@@ -123,9 +123,9 @@ mod tests {
         assert_eq!(mixed.capacity().bytes(), Bytes::new(2 * chunks * (64 << 10)));
         assert_eq!(mixed.raw_capacity(), plain.raw_capacity() * 2 + small.raw_capacity());
         assert_eq!(mixed.table_ram(), plain.table_ram() * 2 + small.table_ram());
-        let memory = |of: &Resolved| of.memory(crate::Purpose::default()).total().get();
+        let memory = |of: &ResolvedDevice| of.memory(crate::Purpose::default()).total().get();
         assert_eq!(memory(&mixed), 2 * memory(&plain) + memory(&small));
-        let cost = |of: &Resolved| of.cost().total();
+        let cost = |of: &ResolvedDevice| of.cost().total();
         assert!((cost(&mixed) - 2.0 * cost(&plain) - cost(&small)).abs() < 1e-9);
         assert_eq!([0, 1, 2].map(|drive| mixed.of_drive(drive).units), [plain.units, small.units, plain.units]);
     }

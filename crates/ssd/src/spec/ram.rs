@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ResolvedBuffer;
-use super::{Resolved, Spec};
+use super::{ResolvedDevice, Spec};
 
 /// The speed of the RAM. All transfers are served first come, first served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -43,7 +43,7 @@ impl Spec {
     }
 }
 
-impl Resolved {
+impl ResolvedDevice {
     /// RAM for the maps of the FTL and their caches.
     #[must_use]
     pub fn table_ram(&self) -> Bytes {

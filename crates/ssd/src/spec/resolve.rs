@@ -13,7 +13,7 @@ use super::{FlushPolicy, LinkSpec, ReadTransfer, ResolvedBuffer, ResolvedQueues,
 
 /// A resolved device: a description without faults, ready to build.
 #[derive(Clone, Debug)]
-pub struct Resolved {
+pub struct ResolvedDevice {
     /// The description, with the part written out.
     pub spec: Spec,
     /// The NAND part with the description's changes.
@@ -50,7 +50,7 @@ pub struct Resolved {
 #[derive(Clone, Debug)]
 pub(super) struct ResolvedKind {
     pub(super) drives: Vec<u32>,
-    pub(super) resolved: Resolved,
+    pub(super) resolved: ResolvedDevice,
 }
 
 /// The host side of a device.
@@ -68,7 +68,7 @@ pub struct ResolvedHost {
     pub queues: ResolvedQueues,
 }
 
-impl Resolved {
+impl ResolvedDevice {
     /// The number of sectors that the user can address: in a RAID, those of all its drives together; through a
     /// translation, those of its map.
     #[must_use]
@@ -199,7 +199,7 @@ impl Spec {
     ///
     /// # Errors
     /// All faults, each with its key and the remedy.
-    pub fn resolve(&self) -> Result<Resolved, Vec<Fault>> {
+    pub fn resolve(&self) -> Result<ResolvedDevice, Vec<Fault>> {
         let mut faults = Faults::default();
         let family = self.ftl.kind.family();
         self.check_numbers(&mut faults);
@@ -280,7 +280,7 @@ impl Spec {
         if !faults.0.is_empty() {
             return Err(faults.0);
         }
-        let resolved = Resolved {
+        let resolved = ResolvedDevice {
             zones: config.zones().filter(|_| translation.is_none()),
             translation,
             family: config,
@@ -417,7 +417,7 @@ mod tests {
 
     use super::*;
 
-    fn resolve(flash: &str) -> Result<Resolved, Vec<Fault>> {
+    fn resolve(flash: &str) -> Result<ResolvedDevice, Vec<Fault>> {
         let text = format!(
             "name = \"q\"\n[flash]\npart = \"dirik-2009\"\nchannels = 2\nchips = 2\nblocks = 32\npages = 16\n{flash}\n\
              [ftl]\nover-provisioning = \"40%\"\n"

@@ -218,9 +218,9 @@ impl Spec {
 mod tests {
     use base::fault::Fault;
 
-    use crate::{Resolved, Spec};
+    use crate::{ResolvedDevice, Spec};
 
-    fn resolved(ftl: &str, translation: &str) -> Result<Resolved, Vec<Fault>> {
+    fn resolved(ftl: &str, translation: &str) -> Result<ResolvedDevice, Vec<Fault>> {
         let text = format!(
             "name = 'one'\n[flash]\npart = 'K9K8G08U0M'\nchannels = 1\nchips = 1\nblocks = 64\npages = 16\n[ftl]\n{ftl}\n{translation}"
         );

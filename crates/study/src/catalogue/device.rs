@@ -4,7 +4,7 @@ use std::path::Path;
 
 use base::units::Sectors;
 use flash::nand::CustomPart;
-use ssd::{DriveKind, Resolved, Spec};
+use ssd::{DriveKind, ResolvedDevice, Spec};
 use toml::Value;
 
 use super::named;
@@ -16,7 +16,7 @@ pub struct Device {
     /// Name of the device in results: that of its description.
     pub name: String,
     /// The device with all defaults filled in, from which drives are built.
-    pub resolved: Resolved,
+    pub resolved: ResolvedDevice,
     /// Sentences about keys of the device file that later changes replace.
     pub replaced: Vec<String>,
 }

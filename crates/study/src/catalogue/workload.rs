@@ -203,11 +203,11 @@ impl WorkloadFile {
     }
 
     /// Upper bounds of the requests of the workload in a run of this window; `None` if the description gives no bounds.
-    pub(crate) fn most(&self, window: Window) -> Option<Most> {
+    pub(crate) fn most(&self, window: Window) -> Option<RequestBounds> {
         let listed = |spec: &ScriptSpec| {
             let sizes = spec.requests.iter().map(|request| request.size.get());
             let requests = (spec.requests.len() as u64).saturating_mul(u64::from(spec.repeat));
-            Most { requests, largest: sectors(sizes.max().unwrap_or(0)) }
+            RequestBounds { requests, largest: sectors(sizes.max().unwrap_or(0)) }
         };
         match self {
             Self::Described(document) if document.table().contains_key("request") => {
@@ -215,7 +215,7 @@ impl WorkloadFile {
             }
             Self::Described(document) if document.table().contains_key("zones") => {
                 let spec: ZoneWritesSpec = document.decode().ok()?;
-                Some(Most { requests: spec.requests, largest: sectors(spec.size.get()) })
+                Some(RequestBounds { requests: spec.requests, largest: sectors(spec.size.get()) })
             }
             Self::Described(document) => {
                 let spec: GeneratorSpec = document.decode().ok()?;
@@ -227,7 +227,7 @@ impl WorkloadFile {
                     _ => spec.requests?,
                 };
                 let sizes = spec.streams.iter().flat_map(StreamSpec::all_sizes).map(|size| size.size.max.get());
-                Some(Most { requests, largest: sectors(sizes.max().unwrap_or(0)) })
+                Some(RequestBounds { requests, largest: sectors(sizes.max().unwrap_or(0)) })
             }
             Self::Listed(spec) => Some(listed(spec)),
             Self::Jobs(..) | Self::Trace(_) => None,
@@ -329,7 +329,7 @@ impl WorkloadFile {
 
 /// Upper bounds of the requests of a workload: their number, and the sectors of the largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Most {
+pub(crate) struct RequestBounds {
     pub(crate) requests: u64,
     pub(crate) largest: Sectors,
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::best::{Candidate, Ranking};
-use crate::execute::Outcome;
+use crate::execute::StudyOutcome;
 use crate::metric::{Dimension, Metric};
 use crate::plan::Point;
 use crate::schema;
@@ -109,7 +109,7 @@ pub struct FlowTable {
 }
 
 impl FlowTable {
-    fn new(flow: Option<&str>, outcome: &Outcome) -> Self {
+    fn new(flow: Option<&str>, outcome: &StudyOutcome) -> Self {
         let mut table = Self { flow: flow.map(ToOwned::to_owned), rows: Vec::new() };
         let columns = table.columns();
         let named = |metric: &str| match flow {
@@ -160,7 +160,7 @@ impl FlowTable {
 }
 
 /// One table for each flow, and one for all flows together if each flow also ran alone.
-pub(super) fn tables(outcome: &Outcome) -> Vec<FlowTable> {
+pub(super) fn tables(outcome: &StudyOutcome) -> Vec<FlowTable> {
     let first = outcome.runs.first().and_then(|runs| runs.first());
     let flows = first.into_iter().flat_map(|run| &run.flows);
     let mut tables: Vec<FlowTable> = flows.map(|flow| FlowTable::new(Some(&flow.name), outcome)).collect();

@@ -3,7 +3,7 @@
 use toml::{Table, Value};
 
 use super::document::{Document, Rank};
-use super::place::{Step, split};
+use super::place::{PathSegment, split};
 
 impl Document {
     /// Removes keys that a later change replaces: of each group of alternatives, only the keys of the latest layer are
@@ -25,7 +25,7 @@ impl Document {
     /// Removes the value at `key` because a later change sets `by` instead.
     pub(crate) fn replace(&mut self, key: &str, by: &str) -> Option<String> {
         let steps = split(key);
-        let (Step::Key(last), way) = steps.split_last()? else { return None };
+        let (PathSegment::Key(last), way) = steps.split_last()? else { return None };
         let value = table_at(self.table_mut(), way)?.remove(last)?;
         let value = match value {
             Value::Table(_) | Value::Array(_) => String::new(),
@@ -45,18 +45,18 @@ impl Document {
     }
 }
 
-fn at<'a>(table: &'a Table, steps: &[Step]) -> Option<&'a Value> {
-    let (Step::Key(first), rest) = steps.split_first()? else { return None };
+fn at<'a>(table: &'a Table, steps: &[PathSegment]) -> Option<&'a Value> {
+    let (PathSegment::Key(first), rest) = steps.split_first()? else { return None };
     rest.iter().try_fold(table.get(first)?, |value, step| match step {
-        Step::Key(key) => value.get(key),
-        Step::Item(index) => value.get(index),
+        PathSegment::Key(key) => value.get(key),
+        PathSegment::Item(index) => value.get(index),
     })
 }
 
-fn table_at<'a>(table: &'a mut Table, way: &[Step]) -> Option<&'a mut Table> {
+fn table_at<'a>(table: &'a mut Table, way: &[PathSegment]) -> Option<&'a mut Table> {
     way.iter().try_fold(table, |table, step| match step {
-        Step::Key(key) => table.get_mut(key)?.as_table_mut(),
-        Step::Item(_) => None,
+        PathSegment::Key(key) => table.get_mut(key)?.as_table_mut(),
+        PathSegment::Item(_) => None,
     })
 }
 

@@ -7,8 +7,8 @@ use serde_path_to_error::Segment;
 use toml::{Table, Value};
 
 use super::document::{Document, MOST_FAULTS};
-use super::place::{Step, joined, places, split};
-use super::schema::{Found, Schema, Substitute};
+use super::place::{PathSegment, joined, places, split};
+use super::schema::{Schema, SchemaFault, Substitute};
 use super::{Fault, Faults};
 
 /// The maximum number of rounds of repair, after each of which the table is decoded again to find further faults.
@@ -24,9 +24,9 @@ pub(super) struct Work {
 }
 
 /// A fault before it becomes a message.
-enum Any<'a> {
+enum DecodeFault<'a> {
     /// A fault of one value.
-    Found(Found<'a>),
+    Found(SchemaFault<'a>),
     /// A fault of several values together.
     Whole(Whole),
 }
@@ -75,9 +75,9 @@ impl Document {
         let (mut first, mut second) = (self.table().clone(), self.table().clone());
         let walk = schema.walk(&mut first, Substitute::First);
         let mut work = Work { visited: walk.visited, attempts: 0 };
-        let mut all: Vec<Any<'_>> = walk.found.into_iter().map(Any::Found).collect();
+        let mut all: Vec<DecodeFault<'_>> = walk.found.into_iter().map(DecodeFault::Found).collect();
         let used = all.iter().filter_map(|fault| match fault {
-            Any::Found(found) if !found.wrong.is_idle() => Some(joined(&found.steps)),
+            DecodeFault::Found(found) if !found.wrong.is_idle() => Some(joined(&found.steps)),
             _ => None,
         });
         let mut blamed: Vec<String> = used.collect();
@@ -94,7 +94,7 @@ impl Document {
             let one = match faults(&first) {
                 Ok(one) => one,
                 Err(error) if round == 0 && all.is_empty() => {
-                    all.push(Any::Whole(strange(&error)));
+                    all.push(DecodeFault::Whole(strange(&error)));
                     break;
                 }
                 Err(_) => break,
@@ -113,21 +113,21 @@ impl Document {
                 repaired &= schema.repair(&mut second, &steps, Substitute::Second);
                 blamed.push(fault.path.clone());
             }
-            all.extend(new.into_iter().map(Any::Whole));
+            all.extend(new.into_iter().map(DecodeFault::Whole));
             if !repaired {
                 break;
             }
         }
-        let way = |fault: &Any<'_>| match fault {
-            Any::Found(found) => found.steps.clone(),
-            Any::Whole(fault) => split(&fault.path),
+        let way = |fault: &DecodeFault<'_>| match fault {
+            DecodeFault::Found(found) => found.steps.clone(),
+            DecodeFault::Whole(fault) => split(&fault.path),
         };
-        let say = |fault: &Any<'_>| match fault {
-            Any::Found(found) => {
+        let say = |fault: &DecodeFault<'_>| match fault {
+            DecodeFault::Found(found) => {
                 let (message, remedy) = schema.say(found);
                 (joined(&found.steps), message, remedy)
             }
-            Any::Whole(fault) => (fault.path.clone(), fault.message.clone(), fault.remedy.clone()),
+            DecodeFault::Whole(fault) => (fault.path.clone(), fault.message.clone(), fault.remedy.clone()),
         };
         (self.in_order(&all, way, say), work)
     }
@@ -143,10 +143,10 @@ impl Document {
     fn in_order<F>(
         &self,
         faults: &[F],
-        way: impl Fn(&F) -> Vec<Step>,
+        way: impl Fn(&F) -> Vec<PathSegment>,
         say: impl Fn(&F) -> (String, String, String),
     ) -> Faults {
-        let ways: Vec<Vec<Step>> = faults.iter().map(way).collect();
+        let ways: Vec<Vec<PathSegment>> = faults.iter().map(way).collect();
         let mut placed: Vec<_> =
             places(self.source(), ways.iter().map(Vec::as_slice)).into_iter().zip(faults).collect();
         placed.sort_by_key(|(place, _)| place.line.unwrap_or(usize::MAX));
@@ -169,12 +169,12 @@ pub(super) fn touches(one: &str, other: &str) -> bool {
 
 /// The fault of a value that the schema accepts and serde refuses.
 fn strange(error: &serde_path_to_error::Error<toml::de::Error>) -> Whole {
-    let steps: Vec<Step> = error
+    let steps: Vec<PathSegment> = error
         .path()
         .iter()
         .filter_map(|segment| match segment {
-            Segment::Map { key } => Some(Step::Key(key.clone())),
-            Segment::Seq { index } => Some(Step::Item(*index)),
+            Segment::Map { key } => Some(PathSegment::Key(key.clone())),
+            Segment::Seq { index } => Some(PathSegment::Item(*index)),
             Segment::Enum { .. } | Segment::Unknown => None,
         })
         .collect();

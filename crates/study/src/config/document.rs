@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 use super::parse;
-use super::place::{Place, Step, joined, place_of, split};
+use super::place::{KeyPlace, PathSegment, joined, place_of, split};
 use super::{Fault, Faults};
 
 /// The most faults that are reported at once.
@@ -249,7 +249,7 @@ impl Document {
         self.fault_at(key, place, message.into(), remedy.into())
     }
 
-    pub(super) fn fault_at(&self, key: &str, place: Place, message: String, remedy: String) -> Fault {
+    pub(super) fn fault_at(&self, key: &str, place: KeyPlace, message: String, remedy: String) -> Fault {
         let setter = self.setter(key).map(|(set, setter)| (set, setter.inside(set, key)));
         // No line of the file has this table: a change created it by setting a key in it.
         let setter = setter.or_else(|| {
@@ -291,9 +291,9 @@ impl Setter {
 }
 
 /// Merges `changes` into `table` and calls `set` with every changed key.
-fn merge(table: &mut Table, changes: &Table, way: &mut Vec<Step>, set: &mut dyn FnMut(String)) {
+fn merge(table: &mut Table, changes: &Table, way: &mut Vec<PathSegment>, set: &mut dyn FnMut(String)) {
     for (name, change) in changes {
-        way.push(Step::Key(name.clone()));
+        way.push(PathSegment::Key(name.clone()));
         match (table.get_mut(name), change) {
             (Some(Value::Table(inner)), Value::Table(changes)) => merge(inner, changes, way, set),
             _ => {
@@ -307,15 +307,15 @@ fn merge(table: &mut Table, changes: &Table, way: &mut Vec<Step>, set: &mut dyn 
 
 /// The place of a value in a table. Missing tables on the way are created; `None` if the way leads through another
 /// value.
-fn make<'a>(table: &'a mut Table, steps: &[Step]) -> Option<&'a mut Value> {
+fn make<'a>(table: &'a mut Table, steps: &[PathSegment]) -> Option<&'a mut Value> {
     let (first, rest) = steps.split_first()?;
-    let Step::Key(key) = first else { return None };
+    let PathSegment::Key(key) = first else { return None };
     let start = table.entry(key.clone()).or_insert_with(|| Value::Table(Table::new()));
     rest.iter().try_fold(start, |value, step| match (value, step) {
-        (Value::Table(table), Step::Key(key)) => {
+        (Value::Table(table), PathSegment::Key(key)) => {
             Some(table.entry(key.clone()).or_insert_with(|| Value::Table(Table::new())))
         }
-        (Value::Array(items), Step::Item(index)) => items.get_mut(*index),
+        (Value::Array(items), PathSegment::Item(index)) => items.get_mut(*index),
         _ => None,
     })
 }

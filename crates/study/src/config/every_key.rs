@@ -14,7 +14,7 @@ use workload::script::ScriptSpec;
 
 use super::decode::touches;
 use super::document::Document;
-use super::place::{Step, joined};
+use super::place::{PathSegment, joined};
 use super::schema::{Schema, Substitute, keys, kinds, names};
 use super::{Faults, texts};
 use crate::plan::{RunSpec, StudySpec};
@@ -69,15 +69,15 @@ fn forbidden(message: &str) -> Option<&'static str> {
 }
 
 /// Builds a valid file with this value at some key.
-type Around<'a> = &'a dyn Fn(Value) -> Table;
+type FileBuilder<'a> = &'a dyn Fn(Value) -> Table;
 
 /// Calls `each` with every key.
 fn walk(
     schema: &Schema,
     here: &Json,
-    way: &mut Vec<Step>,
-    around: Around<'_>,
-    each: &mut dyn FnMut(&[Step], Around<'_>),
+    way: &mut Vec<PathSegment>,
+    around: FileBuilder<'_>,
+    each: &mut dyn FnMut(&[PathSegment], FileBuilder<'_>),
 ) {
     for leaf in schema.leaves(here) {
         if kinds(leaf) == ["array"] {
@@ -90,7 +90,7 @@ fn walk(
                 let rest = std::iter::repeat_n(rest.clone(), least as usize - 1);
                 around(Value::Array(std::iter::once(value).chain(rest).collect()))
             };
-            way.push(Step::Item(0));
+            way.push(PathSegment::Item(0));
             walk(schema, items, way, &inner, each);
             way.pop();
         }
@@ -101,7 +101,7 @@ fn walk(
                 table.insert(key.to_owned(), value);
                 around(Value::Table(table))
             };
-            way.push(Step::Key(key.to_owned()));
+            way.push(PathSegment::Key(key.to_owned()));
             each(way, &inner);
             let of = leaf.get("properties").and_then(|keys| keys.get(key)).expect("it is one of the keys");
             walk(schema, of, way, &inner, each);
@@ -110,7 +110,7 @@ fn walk(
     }
 }
 
-fn each_key<T: JsonSchema>(each: &mut dyn FnMut(&[Step], Around<'_>)) {
+fn each_key<T: JsonSchema>(each: &mut dyn FnMut(&[PathSegment], FileBuilder<'_>)) {
     let schema = Schema::of::<T>();
     let root = |value: Value| match value {
         Value::Table(table) => table,
@@ -156,7 +156,7 @@ fn every_wrong_value<T: DeserializeOwned + JsonSchema>() -> usize {
             assert!(!faults.is_empty());
         }
         // The study does not check tables that it passes on; the runs check them.
-        let passed_on = way.iter().any(|step| *step == Step::Key("run".into()));
+        let passed_on = way.iter().any(|step| *step == PathSegment::Key("run".into()));
         assert!(some || passed_on, "{} takes everything", joined(way));
         refused += 1;
     });

@@ -5,7 +5,7 @@ use toml::de::{DeTable, DeValue};
 
 /// One step on the path to a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Step {
+pub(super) enum PathSegment {
     /// A step into a table.
     Key(String),
     /// A step into an array.
@@ -13,28 +13,28 @@ pub(super) enum Step {
 }
 
 /// The steps as a message shows them: `ftl.streams[2].name`.
-pub(super) fn joined(steps: &[Step]) -> String {
+pub(super) fn joined(steps: &[PathSegment]) -> String {
     let mut text = String::new();
     for step in steps {
         match step {
-            Step::Key(key) if text.is_empty() => text.push_str(key),
-            Step::Key(key) => {
+            PathSegment::Key(key) if text.is_empty() => text.push_str(key),
+            PathSegment::Key(key) => {
                 text.push('.');
                 text.push_str(key);
             }
-            Step::Item(index) => text.push_str(&format!("[{index}]")),
+            PathSegment::Item(index) => text.push_str(&format!("[{index}]")),
         }
     }
     text
 }
 
 /// The steps of a key in a message or on the command line: the inverse of [`joined`].
-pub(super) fn split(key: &str) -> Vec<Step> {
+pub(super) fn split(key: &str) -> Vec<PathSegment> {
     let mut steps = Vec::new();
     for part in key.split('.').filter(|part| !part.is_empty()) {
         let mut pieces = part.split('[');
-        steps.extend(pieces.next().filter(|name| !name.is_empty()).map(|name| Step::Key(name.to_owned())));
-        steps.extend(pieces.filter_map(|index| index.trim_end_matches(']').parse().ok()).map(Step::Item));
+        steps.extend(pieces.next().filter(|name| !name.is_empty()).map(|name| PathSegment::Key(name.to_owned())));
+        steps.extend(pieces.filter_map(|index| index.trim_end_matches(']').parse().ok()).map(PathSegment::Item));
     }
     steps
 }
@@ -57,7 +57,7 @@ impl Lines {
 
 /// The place of a key in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct KeyPlace {
     /// The line of the key; if the text does not have the key, the line of its innermost table.
     pub(super) line: Option<usize>,
     /// True if the text has the key itself.
@@ -65,38 +65,38 @@ pub(super) struct Place {
 }
 
 /// The places of many keys, from one scan of the text.
-pub(super) fn places<'a>(source: &str, keys: impl Iterator<Item = &'a [Step]>) -> Vec<Place> {
+pub(super) fn places<'a>(source: &str, keys: impl Iterator<Item = &'a [PathSegment]>) -> Vec<KeyPlace> {
     let lines = Lines::new(source);
-    let Ok(root) = DeTable::parse(source) else { return keys.map(|_| Place::default()).collect() };
+    let Ok(root) = DeTable::parse(source) else { return keys.map(|_| KeyPlace::default()).collect() };
     keys.map(|steps| place(root.get_ref(), &lines, steps)).collect()
 }
 
-pub(super) fn place_of(source: &str, steps: &[Step]) -> Place {
+pub(super) fn place_of(source: &str, steps: &[PathSegment]) -> KeyPlace {
     places(source, std::iter::once(steps))[0]
 }
 
-fn place(root: &DeTable<'_>, lines: &Lines, steps: &[Step]) -> Place {
+fn place(root: &DeTable<'_>, lines: &Lines, steps: &[PathSegment]) -> KeyPlace {
     let mut table = Some(root);
     let mut value: Option<&Spanned<DeValue<'_>>> = None;
     let mut offset = None;
     for step in steps {
         let next = match step {
-            Step::Key(key) => {
+            PathSegment::Key(key) => {
                 let found = table.and_then(|table| table.get_key_value(key.as_str()));
                 found.map(|(name, value)| (name.span().start, value))
             }
-            Step::Item(index) => {
+            PathSegment::Item(index) => {
                 let items = value.and_then(|value| value.get_ref().as_array());
                 items.and_then(|items| items.get(*index)).map(|item| (item.span().start, item))
             }
         };
         let line = offset.map(|offset| lines.at(offset));
-        let Some((start, found)) = next else { return Place { line, there: false } };
+        let Some((start, found)) = next else { return KeyPlace { line, there: false } };
         offset = Some(start);
         value = Some(found);
         table = found.get_ref().as_table();
     }
-    Place { line: offset.map(|offset| lines.at(offset)), there: true }
+    KeyPlace { line: offset.map(|offset| lines.at(offset)), there: true }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 /// A name of an earlier version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Renamed {
+pub enum FormerName {
     /// A key of a device file.
     Key {
         /// The key's path in the file.
@@ -29,16 +29,16 @@ pub enum Renamed {
 }
 
 /// All renamed keys, values and metrics.
-pub const RENAMED: [Renamed; 6] = [
-    Renamed::Key { path: "flash.units", now: "controllers" },
-    Renamed::Key { path: "flash.software-units", now: "software-controllers" },
-    Renamed::Key { path: "flash.order", now: "arbitration" },
-    Renamed::Key { path: "ftl.map.aside", now: "set-wait-queue" },
-    Renamed::Value { path: "flash.transfer", old: "unit", now: "controller" },
-    Renamed::Metric { old: "busy.units", now: "busy.controllers" },
+pub const RENAMED: [FormerName; 6] = [
+    FormerName::Key { path: "flash.units", now: "controllers" },
+    FormerName::Key { path: "flash.software-units", now: "software-controllers" },
+    FormerName::Key { path: "flash.order", now: "arbitration" },
+    FormerName::Key { path: "ftl.map.aside", now: "set-wait-queue" },
+    FormerName::Value { path: "flash.transfer", old: "unit", now: "controller" },
+    FormerName::Metric { old: "busy.units", now: "busy.controllers" },
 ];
 
-impl Renamed {
+impl FormerName {
     const fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Key { path, now } => (path, now),
@@ -52,7 +52,8 @@ pub(crate) fn renamed<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     let now = |candidate: &&'a str| {
         RENAMED.iter().any(|renamed| {
             let (old, now) = renamed.names();
-            let old = if matches!(renamed, Renamed::Key { .. }) { old.rsplit('.').next().unwrap_or(old) } else { old };
+            let old =
+                if matches!(renamed, FormerName::Key { .. }) { old.rsplit('.').next().unwrap_or(old) } else { old };
             (old, now) == (name, *candidate)
         })
     };

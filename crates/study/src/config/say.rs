@@ -3,9 +3,9 @@
 use base::suggest::nearest;
 use serde_json::Value as Json;
 
-use super::place::{Step, joined};
+use super::place::{PathSegment, joined};
 use super::renamed::renamed;
-use super::schema::{Found, Schema, Substitute, Wrong, keys, kinds, named, names, range, required, tag};
+use super::schema::{Schema, SchemaFault, Substitute, Wrong, keys, kinds, named, names, range, required, tag};
 use super::shown::{shortened, shown};
 
 fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
@@ -14,13 +14,13 @@ fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 
 impl Schema {
     /// The fault and the remedy, as two texts.
-    pub(super) fn say(&self, found: &Found<'_>) -> (String, String) {
+    pub(super) fn say(&self, found: &SchemaFault<'_>) -> (String, String) {
         let steps = &found.steps;
         match &found.wrong {
             Wrong::Text(message, remedy) => (shortened_quote(message), remedy.clone()),
             Wrong::Unknown(tables) => {
                 let name = match steps.last() {
-                    Some(Step::Key(name)) => name.as_str(),
+                    Some(PathSegment::Key(name)) => name.as_str(),
                     _ => "",
                 };
                 let mut candidates: Vec<&str> = Vec::new();
@@ -122,8 +122,9 @@ impl Schema {
     }
 
     /// A key with a valid value: `channels = 8`, or the head of a table.
-    fn assigned(&self, steps: &[Step], schema: &Json) -> String {
-        let names: Vec<Step> = steps.iter().filter(|step| matches!(step, Step::Key(_))).cloned().collect();
+    fn assigned(&self, steps: &[PathSegment], schema: &Json) -> String {
+        let names: Vec<PathSegment> =
+            steps.iter().filter(|step| matches!(step, PathSegment::Key(_))).cloned().collect();
         let way = joined(&names);
         let leaves = self.leaves(schema);
         let plain = |leaf: &&&Json| kinds(leaf) == ["object"] && leaf.get("properties").is_some();
@@ -134,14 +135,14 @@ impl Schema {
             let items = leaf.get("items").map(|items| self.leaves(items)).unwrap_or_default();
             if let [item] = items[..]
                 && plain(&&item)
-                && !matches!(steps.last(), Some(Step::Item(_)))
+                && !matches!(steps.last(), Some(PathSegment::Item(_)))
             {
                 return headed(&format!("[[{way}]]"), item);
             }
         }
         let value = self.example(schema, Substitute::First);
         match steps.last() {
-            Some(Step::Key(name)) => format!("{} = {value}", shortened(name, 60)),
+            Some(PathSegment::Key(name)) => format!("{} = {value}", shortened(name, 60)),
             _ => value.to_string(),
         }
     }

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use toml::{Table, Value};
 
 use super::document::MOST_FAULTS;
-use super::place::Step;
+use super::place::PathSegment;
 use super::renamed::renamed;
 use super::shown::shown;
 use super::texts;
@@ -36,8 +36,8 @@ pub(super) enum Wrong<'a> {
 
 /// One fault and the path to its value.
 #[derive(Debug)]
-pub(super) struct Found<'a> {
-    pub(super) steps: Vec<Step>,
+pub(super) struct SchemaFault<'a> {
+    pub(super) steps: Vec<PathSegment>,
     pub(super) wrong: Wrong<'a>,
 }
 
@@ -52,7 +52,7 @@ pub(super) enum Substitute {
 pub(super) struct Walk<'a> {
     pub(super) schema: &'a Schema,
     pub(super) substitute: Substitute,
-    pub(super) found: Vec<Found<'a>>,
+    pub(super) found: Vec<SchemaFault<'a>>,
     pub(super) visited: usize,
 }
 
@@ -100,20 +100,20 @@ impl Schema {
     }
 
     /// The schema of the key at these steps, and true if the key is required.
-    pub(super) fn at<'a>(&'a self, steps: &[Step]) -> Option<(&'a Json, bool)> {
+    pub(super) fn at<'a>(&'a self, steps: &[PathSegment]) -> Option<(&'a Json, bool)> {
         let mut here = vec![&self.0];
         let mut needed = true;
         for step in steps {
             let tables = here.iter().flat_map(|schema| self.leaves(schema));
             let next: Vec<(&Json, bool)> = match step {
-                Step::Key(key) => tables
+                PathSegment::Key(key) => tables
                     .filter_map(|table| {
                         let inner = table.get("properties").and_then(|keys| keys.get(key));
                         let inner = inner.or_else(|| table.get("additionalProperties").filter(|of| of.is_object()))?;
                         Some((inner, required(table).any(|other| other == key)))
                     })
                     .collect(),
-                Step::Item(_) => tables.filter_map(|list| Some((list.get("items")?, true))).collect(),
+                PathSegment::Item(_) => tables.filter_map(|list| Some((list.get("items")?, true))).collect(),
             };
             needed = next.first()?.1;
             here = next.into_iter().map(|(schema, _)| schema).collect();
@@ -132,12 +132,12 @@ impl Schema {
 
     /// Removes an unusable value from `table` or replaces it. Returns false if there is no such key, or its value is a
     /// table.
-    pub(super) fn repair(&self, table: &mut Table, steps: &[Step], substitute: Substitute) -> bool {
+    pub(super) fn repair(&self, table: &mut Table, steps: &[PathSegment], substitute: Substitute) -> bool {
         let Some((schema, needed)) = self.at(steps) else { return false };
-        let Some((Step::Key(last), way)) = steps.split_last() else { return false };
+        let Some((PathSegment::Key(last), way)) = steps.split_last() else { return false };
         let parent = way.iter().try_fold(table, |table, step| match step {
-            Step::Key(key) => table.get_mut(key)?.as_table_mut(),
-            Step::Item(_) => None,
+            PathSegment::Key(key) => table.get_mut(key)?.as_table_mut(),
+            PathSegment::Item(_) => None,
         });
         let Some(parent) = parent else { return false };
         match parent.get(last) {
@@ -261,13 +261,13 @@ fn takes(schema: &Json, value: &Value) -> bool {
 }
 
 impl<'a> Walk<'a> {
-    fn note(&mut self, way: &[Step], wrong: Wrong<'a>) -> bool {
-        self.found.push(Found { steps: way.to_vec(), wrong });
+    fn note(&mut self, way: &[PathSegment], wrong: Wrong<'a>) -> bool {
+        self.found.push(SchemaFault { steps: way.to_vec(), wrong });
         false
     }
 
     /// Returns false if the value is unusable. Faults inside a usable value are repaired.
-    fn value(&mut self, schema: &'a Json, value: &mut Value, way: &mut Vec<Step>) -> bool {
+    fn value(&mut self, schema: &'a Json, value: &mut Value, way: &mut Vec<PathSegment>) -> bool {
         self.visited += 1;
         let (schema, name) = self.schema.follow(schema);
         let Some(name) = name.filter(|name| texts::is_known(name)) else {
@@ -288,7 +288,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn inside(&mut self, schema: &'a Json, value: &mut Value, way: &mut Vec<Step>) -> bool {
+    fn inside(&mut self, schema: &'a Json, value: &mut Value, way: &mut Vec<PathSegment>) -> bool {
         let branches = self.schema.branches(schema);
         if !branches.is_empty() {
             return self.union(&branches, schema, value, way);
@@ -318,7 +318,7 @@ impl<'a> Walk<'a> {
                 }
                 let Some(of) = schema.get("items") else { return true };
                 for (i, item) in items.iter_mut().enumerate() {
-                    way.push(Step::Item(i));
+                    way.push(PathSegment::Item(i));
                     if !self.value(of, item, way) {
                         *item = self.schema.example(of, self.substitute);
                     }
@@ -330,13 +330,13 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn table(&mut self, schema: &'a Json, table: &mut Table, way: &mut Vec<Step>) {
+    fn table(&mut self, schema: &'a Json, table: &mut Table, way: &mut Vec<PathSegment>) {
         let properties = schema.get("properties").and_then(Json::as_object);
         let other = schema.get("additionalProperties");
         for name in table.keys().cloned().collect::<Vec<_>>() {
             let known = properties.and_then(|keys| keys.get(&name)).or_else(|| other.filter(|of| of.is_object()));
             let open = other.is_none_or(|of| of.as_bool() == Some(true));
-            way.push(Step::Key(name.clone()));
+            way.push(PathSegment::Key(name.clone()));
             match known {
                 Some(of) => {
                     if table.get_mut(&name).is_some_and(|value| !self.value(of, value, way)) {
@@ -358,7 +358,7 @@ impl<'a> Walk<'a> {
         }
         for name in required(schema).filter(|name| !table.contains_key(*name)).collect::<Vec<_>>() {
             let Some(of) = properties.and_then(|keys| keys.get(name)) else { continue };
-            way.push(Step::Key(name.to_owned()));
+            way.push(PathSegment::Key(name.to_owned()));
             self.note(way, Wrong::Missing(of));
             way.pop();
             table.insert(name.to_owned(), self.schema.example(of, self.substitute));
@@ -367,7 +367,7 @@ impl<'a> Walk<'a> {
 
     /// Treats an unknown key as the known key that the writer probably meant, so that the known one is not reported as
     /// missing.
-    fn rename(&mut self, schema: &'a Json, table: &mut Table, name: &str, way: &mut Vec<Step>) {
+    fn rename(&mut self, schema: &'a Json, table: &mut Table, name: &str, way: &mut Vec<PathSegment>) {
         let Some(mut value) = table.remove(name) else { return };
         if self.found.len() > MOST_FAULTS {
             return;
@@ -382,7 +382,13 @@ impl<'a> Walk<'a> {
         table.insert(near.to_owned(), if sound { value } else { self.schema.example(of, self.substitute) });
     }
 
-    fn union(&mut self, branches: &[&'a Json], schema: &'a Json, value: &mut Value, way: &mut Vec<Step>) -> bool {
+    fn union(
+        &mut self,
+        branches: &[&'a Json],
+        schema: &'a Json,
+        value: &mut Value,
+        way: &mut Vec<PathSegment>,
+    ) -> bool {
         if let [only] = branches {
             return self.value(only, value, way);
         }
@@ -414,12 +420,12 @@ impl<'a> Walk<'a> {
     }
 
     /// A table with several forms: either a tag key names the form, or each form has its own key.
-    fn one_of(&mut self, tables: &[&'a Json], schema: &'a Json, table: &mut Table, way: &mut Vec<Step>) -> bool {
+    fn one_of(&mut self, tables: &[&'a Json], schema: &'a Json, table: &mut Table, way: &mut Vec<PathSegment>) -> bool {
         if let Some(tag) = tag(tables) {
             let form = |name: &str| tables.iter().find(|form| named(form, tag) == Some(name));
             return match table.get(tag) {
                 None => {
-                    way.push(Step::Key(tag.to_owned()));
+                    way.push(PathSegment::Key(tag.to_owned()));
                     self.note(way, Wrong::Choice(schema, None));
                     way.pop();
                     false
@@ -434,7 +440,7 @@ impl<'a> Walk<'a> {
                         Value::String(name) => Wrong::Choice(schema, Some(name.clone())),
                         other => Wrong::Choice(schema, Some(shown(other))),
                     };
-                    way.push(Step::Key(tag.to_owned()));
+                    way.push(PathSegment::Key(tag.to_owned()));
                     self.note(way, wrong);
                     way.pop();
                     false
@@ -445,7 +451,7 @@ impl<'a> Walk<'a> {
         let known: Vec<String> = table.keys().filter(|key| form(key).is_some()).cloned().collect();
         let strange: Vec<String> = table.keys().filter(|key| form(key).is_none()).cloned().collect();
         for key in &strange {
-            way.push(Step::Key(key.clone()));
+            way.push(PathSegment::Key(key.clone()));
             self.note(way, Wrong::Unknown(tables.to_vec()));
             way.pop();
             table.remove(key);

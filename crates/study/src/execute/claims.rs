@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Outcome;
-use crate::expect::{Calibrated, ExpectSpec, Judgement, LeftOutSpec, Sharpness};
+use super::StudyOutcome;
+use crate::expect::{CalibrationTarget, ExpectSpec, Judgement, LeftOutSpec, Sharpness};
 use crate::label::{Assignment, Label, OneOrMany};
 use crate::plan::ClaimSpec;
 use crate::text::percent;
@@ -45,7 +45,8 @@ impl Verdict {
 
 /// The result of one expectation.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Finding {
+#[serde(rename = "Finding")]
+pub struct ExpectationResult {
     /// The study that measured the value.
     pub study: String,
     /// Metric of the expectation, as the study names it.
@@ -61,7 +62,7 @@ pub struct Finding {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asks_no_more: Option<String>,
     /// The data to which inputs of the expectation were fitted; `null` if the study does not say.
-    pub calibrated: Option<Calibrated>,
+    pub calibrated: Option<CalibrationTarget>,
     /// Verdict on the expectation.
     pub verdict: Verdict,
     /// The known reason for a difference.
@@ -120,7 +121,7 @@ pub struct Claim {
     pub verdict: Verdict,
     /// The data to which inputs were fitted, for the expectation that is fitted most; `null` if a study does not say.
     /// Expectations that restate an input do not count, unless there are no others.
-    pub calibrated: Option<Calibrated>,
+    pub calibrated: Option<CalibrationTarget>,
     /// The inputs that were fitted, and the numbers to which they were fitted.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub calibration: String,
@@ -128,7 +129,7 @@ pub struct Claim {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub widest: Option<f64>,
     /// The results of the claim's expectations.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ExpectationResult>,
     /// Measurements that isolate the reasons for expectations that differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub isolated: Vec<Isolation>,
@@ -151,7 +152,7 @@ impl Claim {
     }
 
     /// Adds the results of one study for the claim.
-    fn add(&mut self, spec: &ClaimSpec, outcome: &Outcome) {
+    fn add(&mut self, spec: &ClaimSpec, outcome: &StudyOutcome) {
         self.findings.extend(spec.expectations.iter().map(|one| finding(one, spec.calibrated, outcome)));
         self.isolated.extend(spec.isolations.iter().map(|one| isolation(one, outcome)));
         for (all, text) in [(&mut self.note, &spec.note), (&mut self.calibration, &spec.calibration)] {
@@ -177,15 +178,15 @@ impl Claim {
         }
     }
 
-    fn most_calibrated(&self) -> Option<Calibrated> {
-        let of = |finding: &Finding| finding.calibrated;
-        let counts = |one: &Option<Calibrated>| *one != Some(Calibrated::Input);
-        let all: Vec<Option<Calibrated>> = self.findings.iter().map(of).filter(counts).collect();
+    fn most_calibrated(&self) -> Option<CalibrationTarget> {
+        let of = |finding: &ExpectationResult| finding.calibrated;
+        let counts = |one: &Option<CalibrationTarget>| *one != Some(CalibrationTarget::Input);
+        let all: Vec<Option<CalibrationTarget>> = self.findings.iter().map(of).filter(counts).collect();
         let most = all.iter().copied().max().flatten();
         match most {
             None if all.is_empty() => self.findings.first().and_then(of),
             // An expectation fitted to the claim decides, whatever the others say.
-            Some(Calibrated::This) => most,
+            Some(CalibrationTarget::This) => most,
             _ if all.contains(&None) => None,
             _ => most,
         }
@@ -200,7 +201,7 @@ impl Claim {
 
 /// Judges an expectation by the means over the seeds and, if it asks for that, by the spread over them. An expectation
 /// about a point at which too many requests failed never holds.
-fn judged(spec: &ExpectSpec, outcome: &Outcome) -> Judgement {
+fn judged(spec: &ExpectSpec, outcome: &StudyOutcome) -> Judgement {
     let mut judgement = spec.judge(&outcome.values(&spec.metric));
     let unsound = outcome.unsound().above_zero(&spec.filter, spec.per.as_ref());
     judgement.offenders.extend(unsound.iter().map(|point| {
@@ -213,7 +214,7 @@ fn judged(spec: &ExpectSpec, outcome: &Outcome) -> Judgement {
 }
 
 /// Measures and judges an expectation.
-fn finding(spec: &ExpectSpec, calibrated: Option<Calibrated>, outcome: &Outcome) -> Finding {
+fn finding(spec: &ExpectSpec, calibrated: Option<CalibrationTarget>, outcome: &StudyOutcome) -> ExpectationResult {
     let Judgement { holds, measured, mut offenders } = judged(spec, outcome);
     let left_out: Vec<LeftOut> =
         spec.left_out.iter().map(|out| left_out(out, judged(&spec.at(out), outcome))).collect();
@@ -228,7 +229,7 @@ fn finding(spec: &ExpectSpec, calibrated: Option<Calibrated>, outcome: &Outcome)
         Some(_) => Verdict::Differs,
         None => Verdict::Holds,
     };
-    Finding {
+    ExpectationResult {
         study: outcome.plan.spec.name.clone(),
         metric: spec.metric.to_string(),
         paper: spec.paper.clone(),
@@ -265,7 +266,7 @@ fn points(assignment: &Assignment) -> String {
     assignment.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-fn isolation(spec: &ExpectSpec, outcome: &Outcome) -> Isolation {
+fn isolation(spec: &ExpectSpec, outcome: &StudyOutcome) -> Isolation {
     let Judgement { holds, measured, .. } = judged(spec, outcome);
     Isolation {
         study: outcome.plan.spec.name.clone(),
@@ -278,7 +279,7 @@ fn isolation(spec: &ExpectSpec, outcome: &Outcome) -> Isolation {
 
 /// The claims of several studies, in the natural order of their names. A claim that several studies test appears once.
 #[must_use]
-pub fn claims(outcomes: &[Outcome]) -> Vec<Claim> {
+pub fn claims(outcomes: &[StudyOutcome]) -> Vec<Claim> {
     let mut all: Vec<Claim> = Vec::new();
     for outcome in outcomes {
         for spec in &outcome.plan.spec.claims {
@@ -429,12 +430,12 @@ mod tests {
             claim(&format!("{}{text}{a}{b}", said(claims))).calibrated
         };
         assert_eq!(of("", ["", ""]), None);
-        assert_eq!(of("no", ["", ""]), Some(Calibrated::No));
-        assert_eq!(of("no", ["other", ""]), Some(Calibrated::Other));
-        assert_eq!(of("no", ["other", "this"]), Some(Calibrated::This));
+        assert_eq!(of("no", ["", ""]), Some(CalibrationTarget::No));
+        assert_eq!(of("no", ["other", ""]), Some(CalibrationTarget::Other));
+        assert_eq!(of("no", ["other", "this"]), Some(CalibrationTarget::This));
         // An expectation that restates an input does not count.
-        assert_eq!(of("no", ["input", ""]), Some(Calibrated::No));
-        assert_eq!(of("this", ["input", "input"]), Some(Calibrated::Input));
+        assert_eq!(of("no", ["input", ""]), Some(CalibrationTarget::No));
+        assert_eq!(of("this", ["input", "input"]), Some(CalibrationTarget::Input));
     }
 
     #[test]

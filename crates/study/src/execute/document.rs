@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Claim, Outcome, Program};
+use super::{Claim, Program, StudyOutcome};
 use crate::plan::Label;
 use crate::spread::Spread;
 use crate::summary::Summary;
@@ -54,7 +54,7 @@ struct PointResult<'a> {
 }
 
 impl<'a> PointResult<'a> {
-    fn new(outcome: &'a Outcome, point: usize) -> Self {
+    fn new(outcome: &'a StudyOutcome, point: usize) -> Self {
         let metrics = outcome.plan.spec.metrics.iter();
         let metrics = metrics.filter_map(|metric| Some((metric.to_string(), outcome.spread(point, metric)?))).collect();
         Self { labels: outcome.labels(point), metrics, runs: &outcome.runs[point] }
@@ -66,7 +66,7 @@ impl<'a> PointResult<'a> {
 /// # Panics
 /// Never: every value can be written as JSON.
 #[must_use]
-pub fn json(program: &Program, outcomes: &[Outcome], claims: &[Claim]) -> String {
+pub fn json(program: &Program, outcomes: &[StudyOutcome], claims: &[Claim]) -> String {
     let studies = outcomes.iter().map(|outcome| StudyResult {
         name: &outcome.plan.spec.name,
         axes: outcome.axes().collect(),

@@ -18,13 +18,13 @@ use serde::{Deserialize, Serialize};
 use workload::SourceError;
 
 use super::requests::requests;
-use super::{ExecuteError, Job, at_once, each, jobs, place};
+use super::{ExecuteError, RunJob, at_once, each, jobs, place};
 use crate::catalogue::WorkloadFile;
 use crate::label::Label;
 use crate::output::{Kind, OutputError, Outputs, publish, write_whole};
 use crate::plan::{Plan, Point};
 use crate::session::Session;
-use crate::store::{Basis, Digest, Digests, Key, Predicted, Store, Timings};
+use crate::store::{Basis, Digest, Digests, Key, PredictedTime, Store, Timings};
 
 /// Version of the list; higher after a key of it has changed its meaning.
 const SCHEMA: &str = "flashloom-keys-1";
@@ -72,7 +72,7 @@ pub struct PlannedRun {
     pub seed: u64,
 }
 
-struct Keyed {
+struct KeyedRun {
     key: Key,
     run: PlannedRun,
 }
@@ -94,12 +94,12 @@ pub fn list_keys(
         all.extend(of_study(plan, store, &timings, threads)?);
     }
     // A run of unknown time comes first, because it may take longest.
-    let order = |keyed: &Keyed| {
+    let order = |keyed: &KeyedRun| {
         let micros = keyed.run.seconds.map_or(u64::MAX, |seconds| (seconds * 1e6) as u64);
         (keyed.run.stored, Reverse(micros), Reverse(keyed.run.requests.unwrap_or(u64::MAX)))
     };
     all.sort_by_key(order);
-    let (keys, runs) = all.into_iter().map(|Keyed { key, run }| (key, run)).unzip();
+    let (keys, runs) = all.into_iter().map(|KeyedRun { key, run }| (key, run)).unzip();
     Ok((KeyList { schema: SCHEMA.into(), runs }, keys))
 }
 
@@ -118,7 +118,7 @@ pub(super) fn digests_of(plan: &Plan) -> Result<Digests, ExecuteError> {
     Digests::of(&plan.points).map_err(unreadable)
 }
 
-pub(super) fn key_of(plan: &Plan, job: Job, digests: &Digests) -> Result<Key, ExecuteError> {
+pub(super) fn key_of(plan: &Plan, job: RunJob, digests: &Digests) -> Result<Key, ExecuteError> {
     let key = Key::of(&plan.points[job.point], job.seed, &mut digests.clone());
     key.map_err(|error| ExecuteError::Open(error, place(plan, job)))
 }
@@ -133,7 +133,7 @@ fn of_study(
     store: Option<&Store>,
     timings: &Timings,
     threads: Option<NonZeroUsize>,
-) -> Result<Vec<Keyed>, ExecuteError> {
+) -> Result<Vec<KeyedRun>, ExecuteError> {
     let digests = digests_of(plan)?;
     let jobs = jobs(plan);
     let axes: Vec<String> = plan.axes.iter().map(|(name, _)| name.clone()).collect();
@@ -145,7 +145,7 @@ fn of_study(
         let stored = store.is_some_and(|store| matches!(store.row(digest), Ok(Some(_))));
         let requests = requests(point);
         let predicted = match stored {
-            true => Some(Predicted { seconds: 0.0, basis: Basis::Run }),
+            true => Some(PredictedTime { seconds: 0.0, basis: Basis::Run }),
             false => timings.predict(digest, &point.device.name, requests),
         };
         let run = PlannedRun {
@@ -160,7 +160,7 @@ fn of_study(
             labels: point.labels.clone(),
             seed: job.seed,
         };
-        Ok(Keyed { key, run })
+        Ok(KeyedRun { key, run })
     });
     keyed.into_iter().collect()
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{ExecuteError, Place};
+use super::{ExecuteError, RunLabel};
 use crate::output::{Kind, OutFile, OutputError, Outputs, publish};
 use crate::plan::{Plan, Point};
 use crate::session::Session;
@@ -25,7 +25,7 @@ pub(super) fn saving<'a>(
     session: Session<'a>,
     plan: &Plan,
     point: &Point,
-    place: impl Fn() -> Place,
+    place: impl Fn() -> RunLabel,
 ) -> Result<Session<'a>, ExecuteError> {
     let Some(path) = &point.run.save_snapshot else { return Ok(session) };
     let file = Outputs::new(&plan.named, plan.force).file(KEY, path, Kind::Snapshot);

@@ -13,7 +13,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::str::FromStr;
 
 use super::requests::requests;
-use super::{ExecuteError, Follow, Job, JobRun, Program, Storing, jobs, keep_pipes, run_jobs};
+use super::{ExecuteError, Follow, JobRun, Program, ResultStore, RunJob, jobs, keep_pipes, run_jobs};
 use crate::memory::Need;
 use crate::plan::{Label, Plan};
 use crate::store::Digest;
@@ -109,12 +109,12 @@ pub fn describe_point(axes: &[String], labels: &[Label]) -> String {
 
 /// The runs of studies that belong to a shard.
 #[derive(Clone, Debug)]
-pub struct Dealt {
+pub struct ShardAssignment {
     /// For each study, the numbers of its runs.
     runs: Vec<Vec<usize>>,
 }
 
-impl Dealt {
+impl ShardAssignment {
     /// The runs of these studies that belong to the shard. All studies are divided together, so that the remainders of
     /// each study do not all go to the first shards.
     #[must_use]
@@ -173,15 +173,15 @@ pub struct ShardRun {
 /// The error of the first run that cannot be done, or if results cannot be kept.
 pub fn run_shard(
     mut plan: Plan,
-    (dealt, study): (&Dealt, usize),
+    (dealt, study): (&ShardAssignment, usize),
     program: &Program,
     threads: Option<NonZeroUsize>,
-    storing: &Storing<'_>,
+    storing: &ResultStore<'_>,
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<Vec<ShardRun>, ExecuteError> {
     keep_pipes(&mut plan)?;
     let all = jobs(&plan);
-    let mine: Vec<Job> = dealt.runs[study].iter().map(|run| all[*run]).collect();
+    let mine: Vec<RunJob> = dealt.runs[study].iter().map(|run| all[*run]).collect();
     let follow = Follow { progress, ..Follow::default() };
     let runs = run_jobs(&mut plan, &mine, program, threads, Some(storing), follow)?;
     let is_lost = |run: &&JobRun| run.digest.is_none_or(|digest| !storing.store.path(digest).is_file());
@@ -189,7 +189,7 @@ pub fn run_shard(
     if lost > 0 {
         return Err(ExecuteError::NotKept { lost, store: storing.store.folder().to_owned() });
     }
-    let run = |(job, run): (&Job, JobRun)| ShardRun {
+    let run = |(job, run): (&RunJob, JobRun)| ShardRun {
         labels: plan.points[job.point].labels.clone(),
         seed: job.seed,
         digest: run.digest.expect("a run with a store has a key"),

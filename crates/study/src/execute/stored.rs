@@ -16,11 +16,11 @@ use workload::SourceError;
 
 use super::keys::key_of;
 use super::requests::requests;
-use super::{By, ExecuteError, Job, each, one, place, plain};
+use super::{ExecuteError, PointRunner, RunJob, each, one, place, plain};
 use crate::plan::{Plan, Point};
 use crate::session::SessionError;
 use crate::snapshot::{LoadError, LoadReason};
-use crate::store::{Digest, Digests, Key, Store, StudyOf, Timing, Unused, state_of};
+use crate::store::{Digest, Digests, Key, Store, StudyOf, Timing, UnusableFile, state_of};
 use crate::summary::Summary;
 
 /// The most unusable files of a store that a warning names.
@@ -28,7 +28,7 @@ const NAMED: usize = 3;
 
 /// A store of results, with a function for warnings about its files.
 #[derive(Clone, Copy)]
-pub struct Storing<'a> {
+pub struct ResultStore<'a> {
     pub(super) store: &'a Store,
     warn: &'a (dyn Fn(&dyn fmt::Display) + Sync),
     shared: &'a BTreeSet<Digest>,
@@ -36,7 +36,7 @@ pub struct Storing<'a> {
 
 static NO_STATES: BTreeSet<Digest> = BTreeSet::new();
 
-/// The states that more than one of these studies needs, for [`Storing::keeping`].
+/// The states that more than one of these studies needs, for [`ResultStore::keeping`].
 #[must_use]
 pub fn shared_states(plans: &[Plan]) -> BTreeSet<Digest> {
     let (mut seen, mut shared) = (BTreeSet::new(), BTreeSet::new());
@@ -51,7 +51,7 @@ pub fn shared_states(plans: &[Plan]) -> BTreeSet<Digest> {
 }
 
 /// A run with its key.
-struct Known {
+struct KeyedRun {
     key: Key,
     digest: Digest,
     /// The digest of the drive state that the run shares with others.
@@ -60,16 +60,16 @@ struct Known {
 }
 
 /// The runs of a study, each with its result if a store has it.
-pub(super) struct Looked<'a> {
-    storing: Storing<'a>,
-    runs: Vec<Known>,
+pub(super) struct StudyLookup<'a> {
+    storing: ResultStore<'a>,
+    runs: Vec<KeyedRun>,
     /// A lock for each shared state, held while a run makes the state; the value is true if the state cannot be shared.
     states: BTreeMap<Digest, Mutex<bool>>,
     /// True once the user has been told that the store takes no more results.
     is_full: AtomicBool,
 }
 
-impl<'a> Storing<'a> {
+impl<'a> ResultStore<'a> {
     /// Creates a storing. `warn` receives sentences for the user, about problems that do not prevent results.
     #[must_use]
     pub const fn new(store: &'a Store, warn: &'a (dyn Fn(&dyn fmt::Display) + Sync)) -> Self {
@@ -84,7 +84,12 @@ impl<'a> Storing<'a> {
     }
 
     /// Looks up the results of these runs.
-    pub(super) fn look_up(self, plan: &mut Plan, jobs: &[Job], threads: usize) -> Result<Looked<'a>, ExecuteError> {
+    pub(super) fn look_up(
+        self,
+        plan: &mut Plan,
+        jobs: &[RunJob],
+        threads: usize,
+    ) -> Result<StudyLookup<'a>, ExecuteError> {
         let unreadable = |error: SourceError| ExecuteError::Workload(error.into());
         for workload in plan.points.iter_mut().flat_map(Point::workloads_mut) {
             // The digest takes one pass over the bytes, and the run another.
@@ -100,7 +105,7 @@ impl<'a> Storing<'a> {
             // A run that writes a snapshot must be done even if its result is known.
             let found = if point.run.save_snapshot.is_some() { Ok(None) } else { self.store.get(digest) };
             let state = key.state(&point.device.resolved).filter(|_| is_worth_keeping(point));
-            Ok((Known { state, key, digest, found: None }, found))
+            Ok((KeyedRun { state, key, digest, found: None }, found))
         });
         let (mut runs, mut unused) = (Vec::with_capacity(jobs.len()), Vec::new());
         for looked in looked {
@@ -120,11 +125,11 @@ impl<'a> Storing<'a> {
             }
         }
         let states = self.shared(&runs);
-        Ok(Looked { storing: self, runs, states, is_full: AtomicBool::new(false) })
+        Ok(StudyLookup { storing: self, runs, states, is_full: AtomicBool::new(false) })
     }
 
     /// The states that at least two of the runs need, or a later study needs, or that the store has already.
-    fn shared(self, runs: &[Known]) -> BTreeMap<Digest, Mutex<bool>> {
+    fn shared(self, runs: &[KeyedRun]) -> BTreeMap<Digest, Mutex<bool>> {
         let mut counts: BTreeMap<Digest, usize> = BTreeMap::new();
         for state in runs.iter().filter(|run| run.found.is_none()).filter_map(|run| run.state) {
             *counts.entry(state).or_default() += 1;
@@ -161,7 +166,7 @@ fn is_worth_keeping(point: &Point) -> bool {
 }
 
 /// Warns about the files of a store that cannot be used.
-pub(super) fn say_unused(unused: &[Unused], warn: &dyn Fn(&dyn fmt::Display)) {
+pub(super) fn say_unused(unused: &[UnusableFile], warn: &dyn Fn(&dyn fmt::Display)) {
     for file in unused.iter().take(NAMED) {
         warn(&format_args!("{file}; its run is done again and replaces it"));
     }
@@ -170,7 +175,7 @@ pub(super) fn say_unused(unused: &[Unused], warn: &dyn Fn(&dyn fmt::Display)) {
     }
 }
 
-impl Looked<'_> {
+impl StudyLookup<'_> {
     /// The results that were in the store.
     pub(super) fn found(&self) -> Vec<Option<Summary>> {
         self.runs.iter().map(|run| run.found.clone()).collect()
@@ -199,7 +204,13 @@ impl Looked<'_> {
     }
 
     /// Does the run with this number and writes its result to the store.
-    pub(super) fn run(&self, plan: &Plan, job: Job, number: usize, by: By<'_>) -> Result<Summary, ExecuteError> {
+    pub(super) fn run(
+        &self,
+        plan: &Plan,
+        job: RunJob,
+        number: usize,
+        by: PointRunner<'_>,
+    ) -> Result<Summary, ExecuteError> {
         let run = &self.runs[number];
         let (summary, took) = self.perform(plan, job, run, by)?;
         let timing = Timing::new(run.digest, &summary, requests(&plan.points[job.point]), took);
@@ -214,7 +225,13 @@ impl Looked<'_> {
     }
 
     /// Does a run. Returns its result and the time that it took, without waits for a state.
-    fn perform(&self, plan: &Plan, job: Job, run: &Known, by: By<'_>) -> Result<(Summary, Duration), ExecuteError> {
+    fn perform(
+        &self,
+        plan: &Plan,
+        job: RunJob,
+        run: &KeyedRun,
+        by: PointRunner<'_>,
+    ) -> Result<(Summary, Duration), ExecuteError> {
         let (store, point) = (self.storing.store, &plan.points[job.point]);
         let place = || place(plan, job);
         let shared = run.state.filter(|_| point.run.save_snapshot.is_none());

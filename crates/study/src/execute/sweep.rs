@@ -15,7 +15,7 @@ use base::units::Bytes;
 use super::keys::{digests_of, key_of, memory_of};
 use super::requests::requests;
 use super::stored::say_unused;
-use super::{ExecuteError, Job, Outcome, Task, at_once, each, jobs, place};
+use super::{ExecuteError, RunJob, StudyOutcome, Task, at_once, each, jobs, place};
 use crate::plan::{Label, Plan};
 use crate::store::{Digest, Digests, Row, RowError, Store, StudyOf, Timing, Timings};
 use crate::summary::Summary;
@@ -26,7 +26,7 @@ pub type Warn = Box<dyn Fn(&dyn fmt::Display) + Send + Sync>;
 /// A study whose runs other programs do.
 pub struct Sweep {
     plan: Plan,
-    jobs: Vec<Job>,
+    jobs: Vec<RunJob>,
     /// The digests of traces and snapshots.
     files: Digests,
     /// The digest of each run's key.
@@ -47,7 +47,7 @@ pub struct Sweep {
 
 /// A run that is to be done.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Due {
+pub struct DueRun {
     /// The digest of the run's key.
     pub digest: Digest,
     /// The point's label on each axis.
@@ -168,11 +168,11 @@ impl Sweep {
 
     /// The key, place and predicted cost of the run with this number.
     #[must_use]
-    pub fn due(&self, number: usize) -> Due {
+    pub fn due(&self, number: usize) -> DueRun {
         let (job, digest) = (self.jobs[number], self.digests[number]);
         let point = &self.plan.points[job.point];
         let requests = requests(point);
-        Due {
+        DueRun {
             digest,
             labels: point.labels.clone(),
             seed: job.seed,
@@ -245,10 +245,10 @@ impl Sweep {
 
     /// The outcome; `None` while runs are left.
     #[must_use]
-    pub fn outcome(self) -> Option<Outcome> {
+    pub fn outcome(self) -> Option<StudyOutcome> {
         let all: Option<Vec<Summary>> = self.found.into_iter().collect();
         let runs = all?.chunks(self.plan.spec.seeds.len()).map(<[Summary]>::to_vec).collect();
-        Some(Outcome { plan: self.plan, runs, stored: self.stored })
+        Some(StudyOutcome { plan: self.plan, runs, stored: self.stored })
     }
 }
 
@@ -261,7 +261,7 @@ mod tests {
     use super::super::{Program, run};
     use super::*;
     use crate::config::Document;
-    use crate::store::Located;
+    use crate::store::PathsByDigest;
 
     fn plan(text: &str) -> Plan {
         let document = Document::parse(Path::new("s.toml"), text.to_owned()).expect("TOML");
@@ -275,7 +275,7 @@ mod tests {
     fn done(sweep: &Sweep, run: usize) -> Vec<u8> {
         let (program, never) = (Program::default(), AtomicBool::new(false));
         let task = Task::parse(&sweep.task(run).expect("a key").json()).expect("it is read back");
-        task.run(&Located::new(), &program, &never).unwrap_or_else(|error| panic!("{error}"))
+        task.run(&PathsByDigest::new(), &program, &never).unwrap_or_else(|error| panic!("{error}"))
     }
 
     #[test]

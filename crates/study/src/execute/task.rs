@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
 
-use super::{By, ExecuteError, Place, Program, one};
-use crate::store::{Digest, Key, KeyError, Located, Row};
+use super::{ExecuteError, PointRunner, Program, RunLabel, one};
+use crate::store::{Digest, Key, KeyError, PathsByDigest, Row};
 use crate::summary::Summary;
 
 /// Does the run of a key. The result depends only on the key and the program's version of the model.
@@ -16,8 +16,8 @@ use crate::summary::Summary;
 /// If the key cannot be used, or its run fails.
 pub fn point(key: &Key, program: &Program) -> Result<Summary, PointError> {
     let point = key.point().map_err(PointError::Key)?;
-    let place = || Place(format!("the run of the key, {}, seed {}", point.device.name, key.seed));
-    one(&point, key.seed, By { program, interrupt: None }, place, Ok).map_err(PointError::Run)
+    let place = || RunLabel(format!("the run of the key, {}, seed {}", point.device.name, key.seed));
+    one(&point, key.seed, PointRunner { program, interrupt: None }, place, Ok).map_err(PointError::Run)
 }
 
 /// A run of a study for another program: its key, and its name in messages.
@@ -29,7 +29,7 @@ pub struct Task {
 }
 
 impl Task {
-    pub(super) fn new(place: Place, key: Key) -> Self {
+    pub(super) fn new(place: RunLabel, key: Key) -> Self {
         Self { place: place.0, key }
     }
 
@@ -62,11 +62,16 @@ impl Task {
     /// # Errors
     ///
     /// If the key cannot be used, or its run fails or is interrupted.
-    pub fn run(&self, located: &Located, program: &Program, interrupt: &AtomicBool) -> Result<Vec<u8>, PointError> {
+    pub fn run(
+        &self,
+        located: &PathsByDigest,
+        program: &Program,
+        interrupt: &AtomicBool,
+    ) -> Result<Vec<u8>, PointError> {
         let Self { place, key } = self;
         let point = key.point_in(located).map_err(|error| PointError::Task(place.clone(), error))?;
-        let by = By { program, interrupt: Some(interrupt) };
-        let summary = one(&point, key.seed, by, || Place(place.clone()), Ok).map_err(PointError::Run)?;
+        let by = PointRunner { program, interrupt: Some(interrupt) };
+        let summary = one(&point, key.seed, by, || RunLabel(place.clone()), Ok).map_err(PointError::Run)?;
         Ok(Row::bytes(key, &summary))
     }
 }

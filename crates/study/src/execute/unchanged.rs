@@ -1,10 +1,10 @@
 //! Finds axes along which no result changes: most likely their keys have no effect.
 
-use super::Outcome;
+use super::StudyOutcome;
 use crate::plan::Label;
 use crate::summary::Summary;
 
-impl Outcome {
+impl StudyOutcome {
     /// Warnings for a reader of the results: one for each axis along which no result changes at any point.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {

@@ -4,8 +4,8 @@ use base::units::Ratio;
 
 use super::values::Group;
 use super::{
-    Ascending, Bound, Bounded, Condition, DifferenceOf, Direction, Equal, ExpectSpec, Linear, Monotonic, RatioOf,
-    Saturates, Values, Within,
+    Ascending, Bound, BoundedRange, Condition, DifferenceOf, Direction, Equal, ExpectSpec, Linear, Monotonic, RatioOf,
+    Saturates, Values, WithinRange,
 };
 use crate::label::Label;
 use crate::metric::{Dimension, digits};
@@ -108,7 +108,7 @@ impl ExpectSpec {
     }
 }
 
-impl Within {
+impl WithinRange {
     /// Holds if every number lies in the range.
     fn judge(&self, values: &Values<'_>) -> Judgement {
         let unit = values.dimension();
@@ -118,7 +118,7 @@ impl Within {
     }
 }
 
-impl Bounded {
+impl BoundedRange {
     /// Holds if every number respects the bounds.
     fn judge(&self, values: &Values<'_>) -> Judgement {
         let unit = values.dimension();

@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::judge::change;
-use super::{Ascending, Bounded, Condition, DifferenceOf, Equal, ExpectSpec, Linear, Monotonic, RatioOf, Saturates};
+use super::{
+    Ascending, BoundedRange, Condition, DifferenceOf, Equal, ExpectSpec, Linear, Monotonic, RatioOf, Saturates,
+};
 use crate::metric::Dimension;
 
 /// A band whose ends are further apart than this factor counts as open above.
@@ -123,7 +125,7 @@ impl DifferenceOf {
     }
 }
 
-impl Bounded {
+impl BoundedRange {
     fn band(&self, unit: Dimension) -> Band {
         let number = |bound: &super::Bound| bound.number(unit).expect("it was checked");
         match (self.least.as_ref().map(number), self.most.as_ref().map(number)) {

@@ -14,12 +14,12 @@ pub struct Group {
     /// The runs that have these metrics.
     pub runs: &'static str,
     /// The metrics.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<MetricEntry>,
 }
 
 /// A metric and its meaning.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct MetricEntry {
     /// The metric's name. `KIND`, `OP` and `CAUSE` stand for the kind of request, the flash operation and its cause,
     /// `OUTCOME` for the result of a request, `NAME` for a flow, `STAT` for a number of the requests of one kind.
     pub name: String,
@@ -27,7 +27,7 @@ pub struct Entry {
     pub meaning: &'static str,
 }
 
-impl Entry {
+impl MetricEntry {
     /// The first metric that the name stands for.
     ///
     /// # Panics
@@ -427,7 +427,7 @@ const FAIRNESS: [Meaning; 5] = [
 #[must_use]
 pub fn catalogue() -> Vec<Group> {
     let group = |title, runs, prefix: &str, all: &[Meaning]| {
-        let entry = |(name, meaning): &Meaning| Entry { name: format!("{prefix}{name}"), meaning };
+        let entry = |(name, meaning): &Meaning| MetricEntry { name: format!("{prefix}{name}"), meaning };
         Group { title, runs, entries: all.iter().map(entry).collect() }
     };
     vec![
@@ -489,7 +489,7 @@ mod tests {
 
     #[test]
     fn every_metric_is_listed_once() {
-        let entries: Vec<Entry> = catalogue().into_iter().flat_map(|group| group.entries).collect();
+        let entries: Vec<MetricEntry> = catalogue().into_iter().flat_map(|group| group.entries).collect();
         let listed = listed();
         assert_eq!(entries.len(), listed.len(), "no name twice");
         for entry in &entries {

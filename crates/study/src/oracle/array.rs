@@ -31,7 +31,7 @@ const CHUNK: u64 = 1024;
 
 /// The content of the sectors of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum RequestContent {
     /// Consecutive stamps of a write; this is the first.
     Stamps(u64),
     /// Sectors that were never written or that were discarded, which read as zeros.
@@ -40,7 +40,7 @@ pub(super) enum Content {
     Unknown,
 }
 
-impl Content {
+impl RequestContent {
     /// The content of a sector by its offset in the request.
     pub(super) const fn at(self, offset: u64) -> u64 {
         match self {
@@ -61,7 +61,7 @@ impl Content {
 
 /// The sectors of one mapping unit that a request covers.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct UnitPiece {
     unit: u64,
     /// The first sector and the one behind the last, counted from the start of the mapping unit.
     from: u64,
@@ -72,7 +72,7 @@ struct Piece {
 
 /// The flat array of a device's sectors.
 #[derive(Clone, Debug)]
-pub(super) struct Array {
+pub(super) struct SectorArray {
     /// The number of each chunk among the touched ones, counted from 1; 0 for an untouched chunk. Runs rarely touch all
     /// of a device of terabytes.
     chunks: Vec<u32>,
@@ -90,7 +90,7 @@ pub(super) struct Array {
     history: Option<History>,
 }
 
-impl Array {
+impl SectorArray {
     /// Creates an array with mapping units of `unit` sectors, in which every sector has the content `untouched`: zeros
     /// or [`UNKNOWN`].
     pub(super) fn new(unit: Sectors, untouched: u64) -> Self {
@@ -120,12 +120,12 @@ impl Array {
         self.history = history;
     }
 
-    fn pieces(&self, io: &Io) -> impl Iterator<Item = Piece> + use<> {
+    fn pieces(&self, io: &Io) -> impl Iterator<Item = UnitPiece> + use<> {
         let (start, end, unit) = (io.start.get(), io.end().get(), self.unit);
         (self.by_unit.wide_quotient(start)..self.by_unit.wide_quotient(end + unit - 1)).map(move |number| {
             let base = number * unit;
             let from = start.max(base);
-            Piece { unit: number, from: from - base, until: end.min(base + unit) - base, offset: from - start }
+            UnitPiece { unit: number, from: from - base, until: end.min(base + unit) - base, offset: from - start }
         })
     }
 
@@ -289,11 +289,11 @@ impl Array {
     }
 
     /// Sets the content of the sectors of a request.
-    pub(super) fn set(&mut self, io: &Io, content: Content) {
+    pub(super) fn set(&mut self, io: &Io, content: RequestContent) {
         let mut next = NOWHERE;
         // Untouched sectors read as zeros already, and a reset of a zone may cover gigabytes of them.
-        let keeps_untouched = content == Content::Zeros && self.untouched == 0 && self.history.is_none();
-        for Piece { unit, from, until, offset } in self.pieces(io) {
+        let keeps_untouched = content == RequestContent::Zeros && self.untouched == 0 && self.history.is_none();
+        for UnitPiece { unit, from, until, offset } in self.pieces(io) {
             if keeps_untouched && self.touched(unit).is_none() {
                 next = NOWHERE;
                 continue;
@@ -314,7 +314,7 @@ impl Array {
             return false;
         }
         let mut next = NOWHERE;
-        for Piece { unit, from, until, offset } in self.pieces(io) {
+        for UnitPiece { unit, from, until, offset } in self.pieces(io) {
             let data = &data[offset as usize..(offset + until - from) as usize];
             let index = self.index_of_next(unit, &mut next);
             let word = if self.words[index] == UNTOUCHED { self.touch(unit) } else { self.words[index] };
@@ -362,7 +362,7 @@ mod tests {
     fn agrees_with_a_list(unit: u64, history: Option<History>, untouched: u64, seed: u64) {
         let mut rng = Rng::stream(seed, "array");
         let sectors = 700;
-        let mut array = Array::new(Sectors::new(unit), untouched);
+        let mut array = SectorArray::new(Sectors::new(unit), untouched);
         array.begin(history.clone());
         let first = |sector| history.as_ref().map_or(untouched, |history| held(history, sector));
         let mut list: Vec<u64> = (0..sectors).map(first).collect();
@@ -374,9 +374,9 @@ mod tests {
             match rng.below(8) {
                 0..3 => {
                     let content = match rng.below(8) {
-                        0 => Content::Zeros,
-                        1 => Content::Unknown,
-                        _ => Content::Stamps((step + 1) << 24),
+                        0 => RequestContent::Zeros,
+                        1 => RequestContent::Unknown,
+                        _ => RequestContent::Stamps((step + 1) << 24),
                     };
                     array.set(&io, content);
                     (0..).zip(held).for_each(|(i, sector)| *sector = content.at(i));
@@ -418,35 +418,35 @@ mod tests {
 
     #[test]
     fn a_mapping_unit_that_one_write_filled_takes_a_word() {
-        let mut array = Array::new(Sectors::new(8), 0);
+        let mut array = SectorArray::new(Sectors::new(8), 0);
         let io = |start, sectors| Io::new(IoKind::Write, Lba::new(start), Sectors::new(sectors));
-        let singles = |array: &Array| array.sectors.iter().map(|sectors| sectors.len()).sum::<usize>();
-        array.set(&io(8, 24), Content::Stamps(1 << 24));
-        array.set(&io(0, 8), Content::Zeros);
+        let singles = |array: &SectorArray| array.sectors.iter().map(|sectors| sectors.len()).sum::<usize>();
+        array.set(&io(8, 24), RequestContent::Stamps(1 << 24));
+        array.set(&io(0, 8), RequestContent::Zeros);
         assert_eq!((singles(&array), array.get(17), array.get(3)), (0, 1 << 24 | 9, 0));
-        array.set(&io(4, 8), Content::Stamps(2 << 24));
+        array.set(&io(4, 8), RequestContent::Stamps(2 << 24));
         assert_eq!((singles(&array), array.get(11), array.get(12)), (CHUNK as usize, 2 << 24 | 7, 1 << 24 | 4));
         let entries = 2 * (size_of::<Box<[u64]>>() + size_of::<u32>()) as u64;
         let of_chunk = 8 * (CHUNK + CHUNK / 8) + entries;
-        let memory = |touched| Array::memory(Sectors::new(3 * CHUNK), Sectors::new(8), touched, false);
+        let memory = |touched| SectorArray::memory(Sectors::new(3 * CHUNK), Sectors::new(8), touched, false);
         let numbers = 3 * size_of::<u32>() as u64;
         assert_eq!(
             (memory(None), memory(Some(1)), memory(Some(9))),
             (numbers + 3 * of_chunk, numbers + of_chunk, numbers + 3 * of_chunk)
         );
-        let whole = Array::memory(Sectors::new(3 * CHUNK), Sectors::new(8), None, true);
+        let whole = SectorArray::memory(Sectors::new(3 * CHUNK), Sectors::new(8), None, true);
         assert_eq!(whole, numbers + 3 * (CHUNK + entries), "a word for each unit");
     }
 
     #[test]
     fn zeros_touch_nothing_that_holds_zeros() {
-        let mut array = Array::new(Sectors::new(8), 0);
+        let mut array = SectorArray::new(Sectors::new(8), 0);
         let io = |start, sectors| Io::new(IoKind::ZoneReset, Lba::new(start), Sectors::new(sectors));
-        array.set(&io(CHUNK, 8), Content::Stamps(1 << 24));
-        array.set(&io(0, 100 * CHUNK), Content::Zeros);
+        array.set(&io(CHUNK, 8), RequestContent::Stamps(1 << 24));
+        array.set(&io(0, 100 * CHUNK), RequestContent::Zeros);
         assert_eq!((array.sectors.len(), array.get(CHUNK + 1)), (1, 0));
-        let mut unknown = Array::new(Sectors::new(8), UNKNOWN);
-        unknown.set(&io(0, 2 * CHUNK), Content::Zeros);
+        let mut unknown = SectorArray::new(Sectors::new(8), UNKNOWN);
+        unknown.set(&io(0, 2 * CHUNK), RequestContent::Zeros);
         assert_eq!((unknown.sectors.len(), unknown.get(CHUNK)), (2, 0));
     }
 }

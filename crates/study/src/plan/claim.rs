@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::grid::check;
-use crate::expect::{Calibrated, ExpectSpec};
+use crate::expect::{CalibrationTarget, ExpectSpec};
 use crate::label::Label;
 
 /// A claim about the outcome, and the expectations that test it.
@@ -25,7 +25,7 @@ pub struct ClaimSpec {
     /// The numbers to which the inputs of the study were fitted. Only a claim to which nothing was fitted counts as
     /// holding independently.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub calibrated: Option<Calibrated>,
+    pub calibrated: Option<CalibrationTarget>,
     /// The inputs that were fitted, and the numbers to which they were fitted.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub calibration: String,
@@ -71,7 +71,7 @@ impl ClaimSpec {
                 let remedy = "write calibrated = \"no\", \"other\", \"this\" or \"input\"";
                 Some(Fault::new(format!("{key}.calibrated"), "is missing, and the claim says more about it", remedy))
             }
-            (Some(Calibrated::Other | Calibrated::This | Calibrated::Input), "") => {
+            (Some(CalibrationTarget::Other | CalibrationTarget::This | CalibrationTarget::Input), "") => {
                 let remedy = "say which inputs were fitted, and to which numbers";
                 Some(Fault::new(format!("{key}.calibration"), "is missing or empty", remedy))
             }

@@ -9,8 +9,8 @@ use toml::{Table, Value};
 use workload::trace::TraceOptions;
 use workload::{MOST_DEPTH, Pacing};
 
-use super::part::Part;
-use super::point::{Beside, Point};
+use super::part::PlanPart;
+use super::point::{ConcurrentWorkload, Point};
 use super::{ReadingSpec, RunSpec, StudySpec, UnknownRule};
 use crate::catalogue::{self, Device, WorkloadFile};
 use crate::config::{Document, Faults, did_you_mean};
@@ -184,9 +184,9 @@ pub(super) fn find(path: &Path, run: &Document, key: &str) -> Result<WorkloadFil
 pub(super) fn workloads(
     document: &Document,
     study: &StudySpec,
-    parts: &[Part<'_>],
+    parts: &[PlanPart<'_>],
     run: (&Document, &RunSpec),
-) -> Result<Vec<Beside>, Faults> {
+) -> Result<Vec<ConcurrentWorkload>, Faults> {
     let (of_run, spec) = run;
     let mut faults = Faults::default();
     let found = spec.flows.iter().filter_map(|(name, flow)| {
@@ -200,11 +200,11 @@ pub(super) fn workloads(
 fn one(
     document: &Document,
     study: &StudySpec,
-    parts: &[Part<'_>],
+    parts: &[PlanPart<'_>],
     run: &Document,
     name: &str,
     flow: &FlowSpec,
-) -> Result<Beside, Faults> {
+) -> Result<ConcurrentWorkload, Faults> {
     let key = |key: &str| format!("flows.{name}.{key}");
     let mut workload = find(&document.beside(&flow.workload), run, &key("workload"))?;
     match &mut workload {
@@ -234,7 +234,7 @@ fn one(
             return Err(Faults(idle));
         }
     }
-    Ok(Beside { name: name.to_owned(), workload })
+    Ok(ConcurrentWorkload { name: name.to_owned(), workload })
 }
 
 impl Point {

@@ -7,8 +7,8 @@ use ssd::Storage;
 use toml::{Table, Value};
 
 use super::flow;
-use super::part::Part;
-use super::point::{Beside, Point};
+use super::part::PlanPart;
+use super::point::{ConcurrentWorkload, Point};
 use super::state;
 use super::{Assignment, AxisSpec, Changes, Label, RunSpec, StudySpec, seeds};
 use crate::catalogue::{self, Device, WorkloadFile};
@@ -33,7 +33,7 @@ pub struct Plan {
 }
 
 /// The changes at one point of an axis.
-struct Step {
+struct AxisPoint {
     /// The study's key that makes the change.
     key: String,
     /// True if the key holds a value, false if it holds a table of changes.
@@ -58,7 +58,6 @@ impl Plan {
     /// dropped, and so are claims and figures, because they are about the study's own workload.
     ///
     /// # Errors
-    ///
     /// As [`Plan::new`]; also if there is no such workload.
     pub fn under(document: &Document, workload: &Path) -> Result<Self, Faults> {
         flow::find(workload, &Document::parse(workload, String::new())?, "")?;
@@ -103,7 +102,7 @@ impl Plan {
         let mut faults = PointFaults::default();
         let mut at = vec![0; axes.len()];
         loop {
-            let steps: Vec<&Step> = axes.iter().zip(&at).map(|(axis, i)| &axis[*i]).collect();
+            let steps: Vec<&AxisPoint> = axes.iter().zip(&at).map(|(axis, i)| &axis[*i]).collect();
             let labels: Vec<Label> = steps.iter().map(|step| step.label.clone()).collect();
             let wanted = |only: &Assignment| matches(only, &named, &labels);
             if spec.only.is_empty() || spec.only.iter().any(wanted) {
@@ -138,14 +137,14 @@ impl Plan {
 
 /// The checked axes of a study.
 struct Grid {
-    axes: Vec<Vec<Step>>,
+    axes: Vec<Vec<AxisPoint>>,
     named: Vec<(String, Vec<Label>)>,
 }
 
 impl Grid {
     fn new(spec: &StudySpec) -> Result<Self, Vec<Fault>> {
         let mut faults = Vec::new();
-        let axes: Vec<Vec<Step>> = (0..spec.axes.len()).map(|i| steps(spec, i, &mut faults)).collect();
+        let axes: Vec<Vec<AxisPoint>> = (0..spec.axes.len()).map(|i| steps(spec, i, &mut faults)).collect();
         let named: Vec<(String, Vec<Label>)> = spec
             .axes
             .iter()
@@ -168,11 +167,8 @@ impl Grid {
         faults.extend(seeds::faults(spec));
         let count = axes.iter().map(Vec::len).try_fold(1_usize, usize::checked_mul);
         if count.is_none_or(|count| count > MOST_POINTS) {
-            faults.push(Fault::new(
-                "axis",
-                "makes too many points",
-                format!("leave some out: {MOST_POINTS} are the most"),
-            ));
+            let remedy = format!("leave some out: {MOST_POINTS} are the most");
+            faults.push(Fault::new("axis", "makes too many points", remedy));
         }
         if faults.is_empty() { Ok(Self { axes, named }) } else { Err(faults) }
     }
@@ -230,7 +226,7 @@ fn matches(assignment: &Assignment, axes: &[(String, Vec<Label>)], labels: &[Lab
 }
 
 /// The points of the axis with this number.
-fn steps(spec: &StudySpec, number: usize, faults: &mut Vec<Fault>) -> Vec<Step> {
+fn steps(spec: &StudySpec, number: usize, faults: &mut Vec<Fault>) -> Vec<AxisPoint> {
     let axis = &spec.axes[number];
     let at = |key: &str| format!("axis[{number}]{key}");
     if axis.name.is_empty() {
@@ -239,7 +235,7 @@ fn steps(spec: &StudySpec, number: usize, faults: &mut Vec<Fault>) -> Vec<Step> 
     if spec.axes[..number].iter().any(|other| other.name == axis.name) {
         faults.push(Fault::new(at(".name"), format!("`{}` occurs twice", axis.name), "rename one of them"));
     }
-    let steps: Vec<Step> = match (&axis.key, axis.points.is_empty()) {
+    let steps: Vec<AxisPoint> = match (&axis.key, axis.points.is_empty()) {
         (Some(key), true) => {
             let values = axis.values.iter().enumerate();
             values.filter_map(|(i, value)| step(&at(""), key, i, value, faults)).collect()
@@ -248,7 +244,7 @@ fn steps(spec: &StudySpec, number: usize, faults: &mut Vec<Fault>) -> Vec<Step> 
             .points
             .iter()
             .enumerate()
-            .map(|(i, point)| Step {
+            .map(|(i, point)| AxisPoint {
                 key: at(&format!(".point[{i}]")),
                 whole: false,
                 label: point.at.clone(),
@@ -281,7 +277,7 @@ fn steps(spec: &StudySpec, number: usize, faults: &mut Vec<Fault>) -> Vec<Step> 
 }
 
 /// The step of an axis that sets `key` to this value.
-fn step(axis: &str, key: &str, i: usize, value: &Value, faults: &mut Vec<Fault>) -> Option<Step> {
+fn step(axis: &str, key: &str, i: usize, value: &Value, faults: &mut Vec<Fault>) -> Option<AxisPoint> {
     let Some(label) = Label::of(value) else {
         let message = format!("`{value}` is not a name for a point");
         faults.push(Fault::new(format!("{axis}.values[{i}]"), message, "use [[axis.point]] with `at` and `set`"));
@@ -315,7 +311,8 @@ fn step(axis: &str, key: &str, i: usize, value: &Value, faults: &mut Vec<Fault>)
         inner = slot.as_table_mut().expect("it was just made");
     }
     inner.insert((*last).to_owned(), value.clone());
-    Some(Step { key: format!("{axis}.values[{i}]"), whole: true, label, device: None, workload: None, set: changes })
+    let key = format!("{axis}.values[{i}]");
+    Some(AxisPoint { key, whole: true, label, device: None, workload: None, set: changes })
 }
 
 /// Adds faults for labels and axes of an assignment that do not exist.
@@ -343,15 +340,15 @@ pub(super) fn check(key: &str, assignment: &Assignment, axes: &[(String, Vec<Lab
     }
 }
 
-fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&Step]) -> Result<Point, Faults> {
-    let last = |of: fn(&Step) -> Option<&PathBuf>, base: &PathBuf| {
+fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&AxisPoint]) -> Result<Point, Faults> {
+    let last = |of: fn(&AxisPoint) -> Option<&PathBuf>, base: &PathBuf| {
         let path = steps.iter().rev().find_map(|step| of(step)).unwrap_or(base);
         document.beside(path)
     };
     let device_path = last(|step| step.device.as_ref(), &spec.device);
     let workload_path = last(|step| step.workload.as_ref(), &spec.workload);
-    let mut parts = vec![Part { key: "set".into(), whole: false, set: &spec.set }];
-    parts.extend(steps.iter().map(|step| Part {
+    let mut parts = vec![PlanPart { key: "set".into(), whole: false, set: &spec.set }];
+    parts.extend(steps.iter().map(|step| PlanPart {
         key: if step.whole { step.key.clone() } else { format!("{}.set", step.key) },
         whole: step.whole,
         set: &step.set,
@@ -406,9 +403,13 @@ impl Point {
     /// these under `flows`.
     ///
     /// # Errors
-    ///
     /// All faults of the table.
-    pub fn alone(device: Device, workload: WorkloadFile, beside: Vec<Beside>, run: &Document) -> Result<Self, Faults> {
+    pub fn alone(
+        device: Device,
+        workload: WorkloadFile,
+        beside: Vec<ConcurrentWorkload>,
+        run: &Document,
+    ) -> Result<Self, Faults> {
         let (run, ()) = run.decode_and(|run: &RunSpec| check_run(run, Some(&device)))?;
         Ok(Self { labels: Vec::new(), device, workload, beside, run })
     }

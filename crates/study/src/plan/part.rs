@@ -6,13 +6,13 @@ use super::Changes;
 use crate::config::Document;
 
 /// A part of the study with changes: its key, true if the key holds one value, and the changes.
-pub(super) struct Part<'a> {
+pub(super) struct PlanPart<'a> {
     pub(super) key: String,
     pub(super) whole: bool,
     pub(super) set: &'a Changes,
 }
 
-impl Part<'_> {
+impl PlanPart<'_> {
     /// Applies the part's changes to a document of this `kind`.
     pub(super) fn apply(&self, kind: &str, changes: &Table, to: &mut Document, study: &Document) {
         let key = if self.whole { self.key.clone() } else { format!("{}.{kind}", self.key) };

@@ -13,14 +13,14 @@ pub struct Point {
     /// The workload, with the changes of the point applied.
     pub workload: WorkloadFile,
     /// The workloads that run at the same time, in the order of their names.
-    pub beside: Vec<Beside>,
+    pub beside: Vec<ConcurrentWorkload>,
     /// The options of the point's runs.
     pub run: RunSpec,
 }
 
 /// A workload beside the first one of a point, found but not opened.
 #[derive(Clone, Debug)]
-pub struct Beside {
+pub struct ConcurrentWorkload {
     /// Name of the flow in results.
     pub name: String,
     /// The workload, with the changes of its keys.

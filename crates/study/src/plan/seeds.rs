@@ -40,9 +40,9 @@ impl JsonSchema for Seeds {
 
 /// Reads the key, in either form.
 pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u64>, D::Error> {
-    struct Either;
+    struct SeedsVisitor;
 
-    impl<'de> Visitor<'de> for Either {
+    impl<'de> Visitor<'de> for SeedsVisitor {
         type Value = Vec<u64>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -68,7 +68,7 @@ pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u64>, D::Er
         }
     }
 
-    from.deserialize_any(Either)
+    from.deserialize_any(SeedsVisitor)
 }
 
 /// The seeds of a study, from its own key or from its table `run`.

@@ -10,7 +10,7 @@ use crate::oracle::Payload;
 const MOST: usize = 16;
 
 /// Requests that the source has drawn ahead, and that were announced to the drive.
-pub(super) struct Coming {
+pub(super) struct AnnouncedRequests {
     requests: [Io; MOST],
     taken: usize,
     known: usize,
@@ -18,13 +18,13 @@ pub(super) struct Coming {
     asks: bool,
 }
 
-impl Default for Coming {
+impl Default for AnnouncedRequests {
     fn default() -> Self {
         Self { requests: [Io::FLUSH; MOST], taken: 0, known: 0, asks: true }
     }
 }
 
-impl Coming {
+impl AnnouncedRequests {
     /// The next request that was drawn ahead; `None` if the source must be asked for its next request.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Its fields go to the drive in registers.

@@ -8,20 +8,20 @@ use flash::backend::{Op, Tally};
 use ssd::{Completion, Counters, Drive, QueueId, Request, Status, Tag};
 use workload::{Pacing, Source};
 
-use super::coming::Coming;
+use super::coming::AnnouncedRequests;
 use super::course::{Course, SERIES_INTERVAL, SERIES_POINTS};
 use super::error::{RunError, too_late};
 use super::record::{Progress, Record, RequestLog};
-use super::result::{BeforeIt, Books, Collected, FlowResult, RunResult};
+use super::result::{Books, FlowResult, MeasurementStart, RunResult, RunSums};
 use super::rounds::Rounds;
 use super::rules::{Rules, Stop, WarmUp};
-use super::target::Target;
+use super::target::RunTarget;
 use super::time::{END, LAST, arrival, until};
 use super::wear::{Hooks, WearWatch};
 use crate::life::LONGEST_ROUND;
 use crate::oracle::Payload;
 use crate::series::Series;
-use crate::steady::Settled;
+use crate::steady::SteadyResult;
 use workload::measure::Amount;
 
 /// The number of completions between two calls of the progress callback.
@@ -49,13 +49,13 @@ pub(super) struct Flight<'a, 'l, S, D, P> {
     /// The arrival of the first request after the end of submission, if it is known.
     pub(super) next_at: Option<Time>,
     /// The amount of data at which submission ends, if the stop rule measures data.
-    enough: Option<Target>,
+    enough: Option<RunTarget>,
     /// The warm-up, until it ends.
     warm_up: Option<Warm<'l, D>>,
     /// The number of requests completed in the warm-up.
     warmed: u64,
     /// The result of a warm-up that waited for steady state.
-    settled: Option<Settled>,
+    settled: Option<SteadyResult>,
     /// The life that records the drive's wear, if the run is a round of one.
     wear: Option<WearWatch<'l, D>>,
     /// The longest time that background work may take after the last completion.
@@ -80,13 +80,13 @@ pub(super) struct Flight<'a, 'l, S, D, P> {
     series: Series,
     /// The detailed time series, if the user asked for one.
     detailed: Option<(Course, Series)>,
-    pub(super) result: Collected,
+    pub(super) result: RunSums,
 }
 
 /// A warm-up that has not ended.
 struct Warm<'l, D> {
     /// The warm-up ends when this is reached,
-    target: Target,
+    target: RunTarget,
     /// or when these rounds are steady.
     rounds: Option<Rounds>,
     /// The request log, which begins with the measurement.
@@ -129,9 +129,9 @@ pub(super) trait Flows {
 }
 
 /// The only flow of a run, whose results are those of the run.
-struct Alone;
+struct SingleFlow;
 
-impl Flows for Alone {
+impl Flows for SingleFlow {
     #[inline]
     fn completed<S>(&mut self, _: &Completion<S>) -> u16 {
         0
@@ -153,7 +153,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         let until = |target, rounds| Some(Warm { target, rounds, log: None, end_warm_up });
         let warm = |amount: Amount| match amount.is_nothing() {
             true => None,
-            false => until(Target::new(amount, before.at, capacity), None),
+            false => until(RunTarget::new(amount, before.at, capacity), None),
         };
         let rounds = |rule| Some(Rounds::new(rule, capacity, before.clone()));
         let mut flight = Self {
@@ -172,7 +172,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
                 WarmUp::Time(span) => warm(Amount::Time(span)),
                 WarmUp::Bytes(bytes) => warm(Amount::Bytes(bytes)),
                 WarmUp::Capacities(times) => warm(Amount::Capacities(times)),
-                WarmUp::Steady(rule) => until(Target::NEVER, rounds(rule)),
+                WarmUp::Steady(rule) => until(RunTarget::NEVER, rounds(rule)),
             },
             warmed: 0,
             settled: None,
@@ -192,7 +192,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             series: Series::new(before.clone(), SERIES_INTERVAL, SERIES_POINTS),
             detailed: rules.course.map(|course| (course, course.series(before.clone(), &vec![0; flows]))),
             before,
-            result: Collected::default(),
+            result: RunSums::default(),
         };
         match &mut flight.warm_up {
             Some(warm) => warm.log = flight.log.take(),
@@ -208,14 +208,14 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             // Requests in flight count for the limit, and have already been submitted.
             Stop::Requests(requests) => self.left = requests.saturating_sub(self.outstanding),
             Stop::Time(span) => self.stop_at = until(self.now, Some(span)),
-            Stop::Bytes(bytes) => self.enough = Some(Target::new(Amount::Bytes(bytes), self.now, self.capacity)),
+            Stop::Bytes(bytes) => self.enough = Some(RunTarget::new(Amount::Bytes(bytes), self.now, self.capacity)),
             Stop::Capacities(times) => {
-                self.enough = Some(Target::new(Amount::Capacities(times), self.now, self.capacity));
+                self.enough = Some(RunTarget::new(Amount::Capacities(times), self.now, self.capacity));
             }
             Stop::Worn(None) => {}
             Stop::Worn(Some(round)) => {
                 self.stop_at = until(self.now, Some(LONGEST_ROUND));
-                self.enough = Some(Target::new(round, self.now, self.capacity));
+                self.enough = Some(RunTarget::new(round, self.now, self.capacity));
             }
         }
     }
@@ -231,7 +231,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         flows.end_warm_up();
         // The numbering of tags continues.
         self.first_tag += self.result.submitted - self.outstanding;
-        self.result = Collected::with_under_way(self.outstanding);
+        self.result = RunSums::with_under_way(self.outstanding);
         self.before = self.drive.counters();
         self.series = Series::new(self.before.clone(), SERIES_INTERVAL, SERIES_POINTS);
         if let Some((course, series)) = &mut self.detailed {
@@ -259,9 +259,9 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         depth: u32,
         until: Time,
     ) -> Result<(), RunError> {
-        let (mut coming, mut more) = (Coming::default(), true);
+        let (mut coming, mut more) = (AnnouncedRequests::default(), true);
         let mut free = u64::from(depth);
-        while more && free > 0 || self.outstanding > 0 {
+        loop {
             while more && free > 0 {
                 match self.next_request(source, &mut coming, queue, until)? {
                     Some((io, queue)) => self.submit(io, queue)?,
@@ -269,7 +269,10 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
                 }
                 free -= 1;
             }
-            free = self.advance(Time::MAX, &mut Alone)?;
+            if self.outstanding == 0 {
+                break;
+            }
+            free = self.advance(Time::MAX, &mut SingleFlow)?;
         }
         coming.settle(source);
         Ok(())
@@ -300,10 +303,10 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
                 break;
             }
             while self.now < at {
-                self.advance(at, &mut Alone)?;
+                self.advance(at, &mut SingleFlow)?;
             }
             while depth.is_some_and(|depth| self.outstanding >= u64::from(depth)) {
-                self.advance(Time::MAX, &mut Alone)?;
+                self.advance(Time::MAX, &mut SingleFlow)?;
             }
             // The warm-up may have ended meanwhile; the stop rule then counts from now and may be fulfilled at once.
             let issue = if depth.is_some() { self.now } else { at };
@@ -316,7 +319,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             }
         }
         while self.outstanding > 0 {
-            self.advance(Time::MAX, &mut Alone)?;
+            self.advance(Time::MAX, &mut SingleFlow)?;
         }
         Ok(())
     }
@@ -327,7 +330,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
     pub(super) fn next_request<W: Source + ?Sized>(
         &mut self,
         source: &mut W,
-        coming: &mut Coming,
+        coming: &mut AnnouncedRequests,
         queue: QueueId,
         until: Time,
     ) -> Result<Option<(Io, QueueId)>, RunError> {
@@ -549,7 +552,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             return Err(RunError::BusyTime);
         }
         let books = Books { at_rest: self.at_rest, before: self.before, after, settled };
-        let before = BeforeIt { warmed: self.warmed, settled: self.settled, capacity: self.capacity };
+        let before = MeasurementStart { warmed: self.warmed, settled: self.settled, capacity: self.capacity };
         let mut result = RunResult::new(self.result, pacing, before, books, self.series, flows);
         result.detailed = self.detailed;
         Ok(result)

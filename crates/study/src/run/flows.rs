@@ -1,4 +1,4 @@
-//! Several flows at once: tenants of one drive, each with its own pacing, queue and results.
+//! FlowSet flows at once: tenants of one drive, each with its own pacing, queue and results.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -9,10 +9,10 @@ use base::units::{Span, Time};
 use ssd::{Completion, Drive, QueueId, Tag};
 use workload::{Pacing, Source, Think};
 
-use super::coming::Coming;
+use super::coming::AnnouncedRequests;
 use super::error::{RunError, too_late};
 use super::flight::{Flight, Flows};
-use super::result::{Collected, FlowResult};
+use super::result::{FlowResult, RunSums};
 use super::rules::Rules;
 use super::time::{arrival, until};
 use crate::oracle::Payload;
@@ -43,7 +43,7 @@ impl<'a> Flow<'a> {
     }
 }
 
-struct State<'a> {
+struct FlowState<'a> {
     flow: Flow<'a>,
     pacing: Pacing,
     /// The time at which a closed loop ends.
@@ -59,8 +59,8 @@ struct State<'a> {
     /// The number of requests submitted so far, warm-up included.
     issued: u64,
     /// The requests of a closed loop that were drawn ahead.
-    coming: Coming,
-    collected: Collected,
+    coming: AnnouncedRequests,
+    collected: RunSums,
 }
 
 /// The pauses of a closed loop.
@@ -80,13 +80,13 @@ impl Pause {
 }
 
 /// The flow of each request in flight, by tag. Tags are assigned in order and return in nearly that order.
-struct Window {
+struct FlightWindow {
     first: Tag,
     /// The flow of each tag, from the oldest tag in flight on; `None` for a completed request.
     flows: VecDeque<Option<u16>>,
 }
 
-impl Window {
+impl FlightWindow {
     fn take(&mut self, tag: Tag) -> u16 {
         let place = tag.checked_sub(self.first).and_then(|i| self.flows.get_mut(i as usize));
         let flow = place.and_then(Option::take).expect("a request completed that was not under way");
@@ -98,11 +98,11 @@ impl Window {
     }
 }
 
-pub(super) struct Several<'a> {
-    flows: Vec<State<'a>>,
+pub(super) struct FlowSet<'a> {
+    flows: Vec<FlowState<'a>>,
     /// The times of the next requests of open loops, and the times at which closed loops begin or end a pause.
     due: BinaryHeap<Reverse<(Time, usize)>>,
-    window: Window,
+    window: FlightWindow,
     /// The flows whose requests have just completed, in order of completion.
     completed: Vec<u16>,
     start: Time,
@@ -113,9 +113,9 @@ pub(super) struct Several<'a> {
     is_bounded_round: bool,
 }
 
-impl<'a> Several<'a> {
+impl<'a> FlowSet<'a> {
     pub(super) fn new(flows: Vec<Flow<'a>>, start: Time, rules: &Rules<'_>) -> Self {
-        let state = |flow: Flow<'a>| State {
+        let state = |flow: Flow<'a>| FlowState {
             pacing: flow.pacing(),
             pause: Pause { think: flow.source.think(), since: 0, is_on: false },
             until: until(start, flow.source.duration()),
@@ -125,11 +125,11 @@ impl<'a> Several<'a> {
             over: false,
             outstanding: 0,
             issued: 0,
-            coming: Coming::default(),
-            collected: Collected::default(),
+            coming: AnnouncedRequests::default(),
+            collected: RunSums::default(),
         };
-        let window = Window { first: rules.first_tag, flows: VecDeque::new() };
-        let flows: Vec<State<'a>> = flows.into_iter().map(state).collect();
+        let window = FlightWindow { first: rules.first_tag, flows: VecDeque::new() };
+        let flows: Vec<FlowState<'a>> = flows.into_iter().map(state).collect();
         let open = flows.iter().all(|state| state.pacing == Pacing::Open);
         Self {
             flows,
@@ -173,14 +173,14 @@ impl<'a> Several<'a> {
     fn take_due(&mut self) -> Option<(Io, Option<u16>)> {
         steps::count();
         let Reverse((_, i)) = self.due.pop().expect("it is due");
-        let State { next, pause, .. } = &mut self.flows[i];
+        let FlowState { next, pause, .. } = &mut self.flows[i];
         pause.is_on = false;
         next.take()
     }
 
     /// Makes a closed loop pause. A loop whose end comes before the end of the pause ends now.
     fn pause(&mut self, i: usize, from: Time, span: Span) {
-        let State { pause, over, until, .. } = &mut self.flows[i];
+        let FlowState { pause, over, until, .. } = &mut self.flows[i];
         (pause.is_on, pause.since) = (true, 0);
         match arrival(from, Time::from_ps(span.as_ps()), None).filter(|at| at < until) {
             Some(at) => self.due.push(Reverse((at, i))),
@@ -203,7 +203,7 @@ impl<'a> Several<'a> {
 
     /// The results of each flow, measured from `from`.
     pub(super) fn results(self, from: Time) -> Vec<FlowResult> {
-        let result = |state: State<'a>| {
+        let result = |state: FlowState<'a>| {
             let Flow { name, queue, .. } = state.flow;
             FlowResult::new(name, queue, state.pacing, from, state.issued, state.collected)
         };
@@ -219,7 +219,7 @@ impl<'a> Several<'a> {
     }
 }
 
-impl Flows for Several<'_> {
+impl Flows for FlowSet<'_> {
     fn completed<S>(&mut self, completion: &Completion<S>) -> u16 {
         let flow = self.window.take(completion.tag);
         let state = &mut self.flows[usize::from(flow)];
@@ -230,15 +230,15 @@ impl Flows for Several<'_> {
     }
 
     fn end_warm_up(&mut self) {
-        for State { outstanding, collected, .. } in &mut self.flows {
-            *collected = Collected::with_under_way(*outstanding);
+        for FlowState { outstanding, collected, .. } in &mut self.flows {
+            *collected = RunSums::with_under_way(*outstanding);
         }
     }
 }
 
 impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
     /// Runs all flows to their ends.
-    pub(super) fn several(&mut self, several: &mut Several<'_>) -> Result<(), RunError> {
+    pub(super) fn several(&mut self, several: &mut FlowSet<'_>) -> Result<(), RunError> {
         several.is_bounded_round = self.is_bounded_round();
         for i in 0..several.flows.len() {
             if !matches!(several.flows[i].pacing, Pacing::Closed { .. }) {
@@ -246,7 +246,7 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
             }
         }
         for i in 0..several.flows.len() {
-            let State { flow, pacing, .. } = &several.flows[i];
+            let FlowState { flow, pacing, .. } = &several.flows[i];
             let delay = flow.source.start();
             if matches!(pacing, Pacing::Closed { .. }) && !delay.is_zero() {
                 several.pause(i, self.now, delay);
@@ -294,7 +294,7 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
         }
         self.result.inversions = several.flows.iter().map(|state| state.collected.inversions).sum();
         self.next_at = several.due().map(|(at, _)| at);
-        for State { coming, flow, .. } in &mut several.flows {
+        for FlowState { coming, flow, .. } in &mut several.flows {
             coming.settle(&mut *flow.source);
         }
         Ok(())
@@ -302,9 +302,9 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
 
     /// Submits a request of a closed loop with fewer outstanding than its depth, or the request that a replay holds.
     /// Returns false if none is submitted.
-    fn refill(&mut self, several: &mut Several<'_>, i: usize) -> Result<bool, RunError> {
+    fn refill(&mut self, several: &mut FlowSet<'_>, i: usize) -> Result<bool, RunError> {
         steps::count();
-        let State { flow, pacing, until, over, outstanding, coming, pause, held, next, .. } = &mut several.flows[i];
+        let FlowState { flow, pacing, until, over, outstanding, coming, pause, held, next, .. } = &mut several.flows[i];
         if let Some((io, queue)) = next.take_if(|_| std::mem::take(held)) {
             if self.left == 0 || self.now >= self.stop_at {
                 return Ok(false);

@@ -9,10 +9,10 @@ use workload::Pacing;
 use super::backlog::{Backlog, Level, PARTS};
 use super::course::Course;
 use super::kind_result::KindResult;
-use super::target::Moved;
+use super::target::CompletionSums;
 use crate::histogram::Histogram;
 use crate::series::Series;
-use crate::steady::Settled;
+use crate::steady::SteadyResult;
 
 /// The index of a kind in tables by kind.
 pub(crate) const fn index(kind: IoKind) -> usize {
@@ -32,7 +32,7 @@ pub struct Arrivals {
 
 /// The sums that the runner collects during a run.
 #[derive(Debug)]
-pub(super) struct Collected {
+pub(super) struct RunSums {
     pub(super) submitted: u64,
     pub(super) completed: u64,
     pub(super) inversions: u64,
@@ -51,7 +51,7 @@ pub(super) struct Collected {
     backlog: Backlog,
 }
 
-impl Default for Collected {
+impl Default for RunSums {
     fn default() -> Self {
         Self {
             submitted: 0,
@@ -68,7 +68,7 @@ impl Default for Collected {
     }
 }
 
-impl Collected {
+impl RunSums {
     /// Creates the sums of a measurement that begins with this many requests in flight.
     pub(super) fn with_under_way(submitted: u64) -> Self {
         Self { submitted, ..Self::default() }
@@ -132,12 +132,12 @@ impl Collected {
     }
 
     /// The sectors of the completed requests, and the number and latencies of the reads and writes that succeeded.
-    pub(super) fn moved(&self) -> Moved {
+    pub(super) fn moved(&self) -> CompletionSums {
         let [read, written] = self.asked;
         let served = IoKind::DATA.map(index).into_iter().map(|i| self.kinds[i].with_status(Status::Done)).sum();
         let latencies = IoKind::DATA.map(index).into_iter().flat_map(|i| [&self.kinds[i].latency, &self.prompt[i]]);
         let latency_ps = latencies.map(Histogram::sum_ps).sum();
-        Moved { requests: self.completed, read, written, served, latency_ps }
+        CompletionSums { requests: self.completed, read, written, served, latency_ps }
     }
 
     /// The results by kind. Latencies of prompt requests are added to all histograms.
@@ -185,10 +185,10 @@ impl FlowResult {
         pacing: Pacing,
         from: Time,
         issued: u64,
-        mut collected: Collected,
+        mut collected: RunSums,
     ) -> Self {
         let kinds = collected.kinds();
-        let Collected { submitted, completed, inversions, first_arrival, last_end, .. } = collected;
+        let RunSums { submitted, completed, inversions, first_arrival, last_end, .. } = collected;
         Self {
             name,
             queue,
@@ -238,10 +238,10 @@ impl FlowResult {
 }
 
 /// The numbers that are known when the measurement begins.
-pub(super) struct BeforeIt {
+pub(super) struct MeasurementStart {
     /// The number of requests completed in the warm-up.
     pub(super) warmed: u64,
-    pub(super) settled: Option<Settled>,
+    pub(super) settled: Option<SteadyResult>,
     pub(super) capacity: Sectors,
 }
 
@@ -276,7 +276,7 @@ pub struct RunResult {
     /// The number of requests completed in the warm-up. No other field counts them.
     pub warmed_up: u64,
     /// The rounds of a warm-up that waited for steady state.
-    pub steady: Option<Settled>,
+    pub steady: Option<SteadyResult>,
     /// The number of sectors that the host can address.
     pub capacity: Sectors,
     /// The counters at the start of the run, with nothing in flight.
@@ -298,16 +298,16 @@ pub struct RunResult {
 
 impl RunResult {
     pub(super) fn new(
-        mut collected: Collected,
+        mut collected: RunSums,
         pacing: Pacing,
-        BeforeIt { warmed, settled: steady, capacity }: BeforeIt,
+        MeasurementStart { warmed, settled: steady, capacity }: MeasurementStart,
         Books { at_rest, before, after, settled }: Books,
         series: Series,
         flows: Vec<FlowResult>,
     ) -> Self {
         let (kinds, arrivals) = (collected.kinds(), collected.arrivals());
         let asked = collected.asked.map(Sectors::new);
-        let Collected { submitted, completed, inversions, first_arrival, last_end, .. } = collected;
+        let RunSums { submitted, completed, inversions, first_arrival, last_end, .. } = collected;
         Self {
             pacing,
             arrivals,

@@ -6,8 +6,8 @@ use ssd::Counters;
 
 use super::result::write_amplification;
 use super::rules::Steady;
-use super::target::{Moved, Target};
-use crate::steady::{Round, Settled, Verdict};
+use super::target::{CompletionSums, RunTarget};
+use crate::steady::{Round, SteadyResult, Verdict};
 
 /// The rounds of a warm-up so far.
 #[derive(Debug)]
@@ -17,9 +17,9 @@ pub(super) struct Rounds {
     done: Vec<Round>,
     /// The counters and sums at the end of the last round.
     from: Counters,
-    moved: Moved,
+    moved: CompletionSums,
     /// The end of the current round.
-    target: Target,
+    target: RunTarget,
 }
 
 /// The numbers of a round, between two snapshots of the counters. In it `requests` reads and writes succeeded, whose
@@ -41,8 +41,8 @@ pub(crate) fn part(from: &Counters, to: &Counters, requests: u64, latency_ps: u1
 
 impl Rounds {
     pub(super) fn new(rule: Steady, capacity: Sectors, from: Counters) -> Self {
-        let target = Target::new(rule.round, from.at, capacity);
-        Self { rule, capacity, done: Vec::new(), from, moved: Moved::default(), target }
+        let target = RunTarget::new(rule.round, from.at, capacity);
+        Self { rule, capacity, done: Vec::new(), from, moved: CompletionSums::default(), target }
     }
 
     /// The time at which the current round ends, if its length is a time.
@@ -51,15 +51,15 @@ impl Rounds {
     }
 
     /// True if the current round is over.
-    pub(super) fn is_over(&self, moved: Moved, now: Time) -> bool {
+    pub(super) fn is_over(&self, moved: CompletionSums, now: Time) -> bool {
         self.target.is_reached(moved.since(self.moved), now)
     }
 
     /// Ends the round and begins the next. Returns true if the warm-up is over.
-    pub(super) fn next(&mut self, moved: Moved, counters: Counters) -> bool {
-        let Moved { served, latency_ps, .. } = moved.since(self.moved);
+    pub(super) fn next(&mut self, moved: CompletionSums, counters: Counters) -> bool {
+        let CompletionSums { served, latency_ps, .. } = moved.since(self.moved);
         self.done.push(part(&self.from, &counters, served, latency_ps));
-        self.target = Target::new(self.rule.round, counters.at, self.capacity);
+        self.target = RunTarget::new(self.rule.round, counters.at, self.capacity);
         (self.from, self.moved) = (counters, moved);
         self.verdict().is_steady() || self.done.len() >= self.rule.at_most as usize
     }
@@ -68,7 +68,7 @@ impl Rounds {
         Verdict::of(&self.done, self.rule.metric)
     }
 
-    pub(super) fn end(self) -> Settled {
-        Settled { metric: self.rule.metric, verdict: self.verdict(), rounds: self.done }
+    pub(super) fn end(self) -> SteadyResult {
+        SteadyResult { metric: self.rule.metric, verdict: self.verdict(), rounds: self.done }
     }
 }

@@ -7,7 +7,7 @@ use workload::measure::Amount;
 
 /// An amount of completed requests, data or time that ends a part of a run.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Target {
+pub(super) struct RunTarget {
     requests: u64,
     /// The number of sectors read and written.
     moved: u64,
@@ -20,7 +20,7 @@ pub(super) struct Target {
 /// The sums over completed requests. Requests that failed count, too: a drive that refuses every write would otherwise
 /// never reach an end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Moved {
+pub(super) struct CompletionSums {
     pub(super) requests: u64,
     /// The number of sectors of reads.
     pub(super) read: u64,
@@ -31,7 +31,7 @@ pub(super) struct Moved {
     pub(super) latency_ps: u128,
 }
 
-impl Moved {
+impl CompletionSums {
     /// The sums since `earlier`.
     pub(super) const fn since(self, earlier: Self) -> Self {
         Self {
@@ -44,7 +44,7 @@ impl Moved {
     }
 }
 
-impl Target {
+impl RunTarget {
     /// A target that is never reached.
     pub(super) const NEVER: Self = Self { requests: u64::MAX, moved: u64::MAX, written: u64::MAX, at: Time::MAX };
 
@@ -59,8 +59,8 @@ impl Target {
     }
 
     /// True if the sums `moved` or the time `now` have reached the target.
-    pub(super) fn is_reached(&self, moved: Moved, now: Time) -> bool {
-        let Moved { requests, read, written, .. } = moved;
+    pub(super) fn is_reached(&self, moved: CompletionSums, now: Time) -> bool {
+        let CompletionSums { requests, read, written, .. } = moved;
         requests >= self.requests
             || read + written >= self.moved
             || (if written > 0 { written } else { read }) >= self.written
@@ -76,25 +76,25 @@ mod tests {
 
     const CAPACITY: Sectors = Sectors::new(1_000);
 
-    fn at(amount: Amount) -> Target {
-        Target::new(amount, Time::from_ps(7), CAPACITY)
+    fn at(amount: Amount) -> RunTarget {
+        RunTarget::new(amount, Time::from_ps(7), CAPACITY)
     }
 
     #[test]
     fn each_amount_ends_at_its_own_count() {
-        let moved = Moved { requests: 10, read: 300, written: 100, served: 0, latency_ps: 0 };
+        let moved = CompletionSums { requests: 10, read: 300, written: 100, served: 0, latency_ps: 0 };
         let now = Time::from_ps(107);
         let reached = |amount| at(amount).is_reached(moved, now);
         assert!(reached(Amount::Requests(10)) && !reached(Amount::Requests(11)));
         assert!(reached(Amount::Bytes(Bytes::new(400 * 512))) && !reached(Amount::Bytes(Bytes::new(400 * 512 + 1))));
         assert!(reached(Amount::Time(Span::from_ps(100))) && !reached(Amount::Time(Span::from_ps(101))));
         assert!(reached(Amount::Capacities(0.1)) && !reached(Amount::Capacities(0.101)));
-        assert!(!Target::NEVER.is_reached(moved, now));
+        assert!(!RunTarget::NEVER.is_reached(moved, now));
     }
 
     #[test]
     fn capacities_are_read_if_nothing_is_written() {
-        let reads = Moved { requests: 10, read: 300, written: 0, served: 0, latency_ps: 0 };
+        let reads = CompletionSums { requests: 10, read: 300, written: 0, served: 0, latency_ps: 0 };
         assert!(at(Amount::Capacities(0.3)).is_reached(reads, Time::ZERO));
         assert!(!at(Amount::Capacities(0.31)).is_reached(reads, Time::ZERO));
     }

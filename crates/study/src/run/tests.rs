@@ -208,13 +208,13 @@ impl ssd::Drive<()> for Circles {
 }
 
 /// A drive that checks announcements against submissions.
-struct Told {
+struct AnnouncementChecker {
     drive: FixedDrive<()>,
     announced: Vec<Io>,
     submitted: Vec<Io>,
 }
 
-impl ssd::Drive<()> for Told {
+impl ssd::Drive<()> for AnnouncementChecker {
     fn capacity(&self) -> Sectors {
         self.drive.capacity()
     }
@@ -244,7 +244,7 @@ impl ssd::Drive<()> for Told {
 fn a_closed_loop_announces_each_request_before_it_submits_it() {
     let text = "name = \"t\"\nrequests = 100\narrivals = { kind = \"closed\", depth = 3 }\n[[stream]]\nreads = \"50%\"\n\
                 sizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
-    let mut told = Told { drive: small::four_servers(), announced: Vec::new(), submitted: Vec::new() };
+    let mut told = AnnouncementChecker { drive: small::four_servers(), announced: Vec::new(), submitted: Vec::new() };
     let spec = GeneratorSpec::from_toml(text).expect("it is valid");
     let mut source = Generator::new(&spec, told.drive.capacity(), 1).expect("it is valid");
     // The first run ends amid the announced requests; the second begins with the rest of them.

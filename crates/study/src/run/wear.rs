@@ -3,7 +3,7 @@
 use base::units::Time;
 use ssd::Drive;
 
-use super::result::Collected;
+use super::result::RunSums;
 use crate::inspect::Inspect;
 use crate::life::{Life, RoundProgress};
 
@@ -47,7 +47,7 @@ impl<'l, D> WearWatch<'l, D> {
     }
 
     /// Reports the requests that have completed. Returns true if the round is over.
-    pub(super) fn note<S>(&mut self, drive: &D, now: Time, result: &Collected) -> bool
+    pub(super) fn note<S>(&mut self, drive: &D, now: Time, result: &RunSums) -> bool
     where
         D: Drive<S>,
     {

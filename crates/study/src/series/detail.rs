@@ -72,12 +72,12 @@ impl Latencies {
 
 /// A distribution under construction: a count for each bin, and the bins in use.
 #[derive(Clone, Default)]
-struct Growing {
+struct HistogramBuilder {
     counts: Vec<u32>,
     used: Vec<u16>,
 }
 
-impl Growing {
+impl HistogramBuilder {
     #[inline]
     fn record(&mut self, latency: Span) {
         let bin = bin_of(latency.as_ns());
@@ -167,8 +167,8 @@ impl Detail {
 
 /// The interval that has not ended.
 #[derive(Clone)]
-pub(super) struct Open {
-    kinds: [Growing; IoKind::ALL.len()],
+pub(super) struct OpenInterval {
+    kinds: [HistogramBuilder; IoKind::ALL.len()],
     flows: Vec<OpenFlow>,
     depth: Depth,
     /// The details of a longer interval that was taken back because it could not be completed.
@@ -177,12 +177,12 @@ pub(super) struct Open {
 
 #[derive(Clone, Default)]
 struct OpenFlow {
-    latencies: Growing,
+    latencies: HistogramBuilder,
     outstanding: u64,
     detail: FlowDetail,
 }
 
-impl Open {
+impl OpenInterval {
     pub(super) fn new(outstanding: &[u64]) -> Self {
         let flow = |outstanding: &u64| OpenFlow { outstanding: *outstanding, ..OpenFlow::default() };
         let flows = outstanding.iter().map(flow).collect();
@@ -238,7 +238,7 @@ impl Open {
         let flow =
             |flow: &mut OpenFlow| FlowDetail { latencies: flow.latencies.take(), ..std::mem::take(&mut flow.detail) };
         let mut detail = Detail {
-            kinds: self.kinds.each_mut().map(Growing::take),
+            kinds: self.kinds.each_mut().map(HistogramBuilder::take),
             depth: std::mem::take(&mut self.depth),
             flows: self.flows.iter_mut().map(flow).collect(),
         };
@@ -269,7 +269,7 @@ mod tests {
             mut ns in prop::collection::vec(0_u64..1 << 40, 1..300),
             thousandths in 0_u64..=1_000,
         ) {
-            let mut growing = Growing::default();
+            let mut growing = HistogramBuilder::default();
             ns.iter().for_each(|ns| growing.record(Span::from_ps(ns * 1_000)));
             let latencies = growing.take();
             ns.sort_unstable();
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn percentiles_of_merged_intervals_are_those_of_all_requests() {
-        let (mut growing, mut merged) = (Growing::default(), Latencies::default());
+        let (mut growing, mut merged) = (HistogramBuilder::default(), Latencies::default());
         for i in 1..=1_000 {
             growing.record(Span::from_us(i * 37 % 1_000 + 1));
             if i % 100 == 0 {

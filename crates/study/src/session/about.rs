@@ -9,10 +9,10 @@ use super::settings::{Settings, WARRANTY};
 use crate::catalogue::Device;
 use crate::plan::Until;
 use crate::run::{Steady, Stop, WarmUp};
-use crate::summary::{About, Array};
+use crate::summary::{Array, Provenance};
 
 /// The resolved device, workloads and session settings.
-pub(super) fn about(device: &Device, settings: &Settings, flows: &[Flow<'_>]) -> About {
+pub(super) fn about(device: &Device, settings: &Settings, flows: &[Flow<'_>]) -> Provenance {
     let mut config = Table::from_iter([
         ("device".to_owned(), Value::Table(device.config())),
         ("run".to_owned(), Value::Table(run(settings, flows.first()))),
@@ -25,7 +25,7 @@ pub(super) fn about(device: &Device, settings: &Settings, flows: &[Flow<'_>]) ->
     if !others.is_empty() {
         config.insert("flow".into(), Value::Array(others.iter().map(beside).collect()));
     }
-    About {
+    Provenance {
         version: settings.program.version.clone(),
         commit: settings.program.commit.clone(),
         seed: settings.seed,

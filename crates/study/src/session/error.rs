@@ -9,7 +9,7 @@ use ssd::Precondition;
 use crate::catalogue::WorkloadError;
 use crate::life::LifeError;
 use crate::memory::TooLarge;
-use crate::reconcile::Unreconciled;
+use crate::reconcile::FailedChecks;
 use crate::run::RunError;
 use crate::snapshot::LoadError;
 use crate::worn::WornOut;
@@ -88,7 +88,7 @@ pub enum SessionError {
     /// The counters of a run disagree: a bug of Flashloom.
     Books {
         /// The failed checks.
-        error: Unreconciled,
+        error: FailedChecks,
         /// The workload or its stage.
         workload: String,
     },

@@ -14,7 +14,7 @@ use crate::run::{self, Window};
 /// A workload that runs on a drive, alone or beside others.
 pub struct Flow<'a> {
     pub(super) name: String,
-    pub(super) parts: Vec<Part<'a>>,
+    pub(super) parts: Vec<FlowStage<'a>>,
     /// The resolved description, for the results.
     pub(super) config: toml::Table,
     /// Notes for a reader of the results that are known before the run.
@@ -41,7 +41,7 @@ pub(super) struct Origin {
 }
 
 /// A stage of a workload. It begins when all requests of the stage before it have completed.
-pub(super) struct Part<'a> {
+pub(super) struct FlowStage<'a> {
     pub(super) name: String,
     pub(super) source: Box<dyn Source + 'a>,
     /// The measurement that the stage's description asks for.
@@ -50,7 +50,7 @@ pub(super) struct Part<'a> {
     pub(super) beside: Option<ConcurrentJobs>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> FlowStage<'a> {
     /// All requests of the stage, as flows of a run. A single workload has `name`; several have their own names,
     /// after `within` if that is given.
     pub(super) fn running(
@@ -97,7 +97,7 @@ impl<'a> Flow<'a> {
     pub fn new(workload: Workload) -> Self {
         let Workload { stages, config, notes, verifies } = workload;
         let name = stages.first().map(|stage| stage.name.clone()).unwrap_or_default();
-        let part = |Stage { name, source, measured, beside }| Part { name, source, measured, beside };
+        let part = |Stage { name, source, measured, beside }| FlowStage { name, source, measured, beside };
         let parts = stages.into_iter().map(part).collect();
         let (pacing, queue, origin) = (None, QueueId::default(), None);
         let placement = PlacementId::default();
@@ -163,7 +163,7 @@ impl<'a> Flow<'a> {
     pub fn of(name: impl Into<String>, source: impl Source + 'a) -> Self {
         let name = name.into();
         let (source, measured, beside) = (Box::new(source), Measured::default(), None);
-        let parts = vec![Part { name: name.clone(), source, measured, beside }];
+        let parts = vec![FlowStage { name: name.clone(), source, measured, beside }];
         let (config, doubts) = (toml::Table::new(), Vec::new());
         let (queue, placement) = (QueueId::default(), PlacementId::default());
         Self { name, parts, config, doubts, pacing: None, queue, placement, origin: None, verifies: false }
@@ -235,7 +235,7 @@ impl<'a> Flow<'a> {
     #[must_use]
     pub fn is_closed_loop(&self) -> bool {
         let pacing = |source: &dyn Source| self.pacing.unwrap_or_else(|| source.pacing());
-        self.parts.iter().flat_map(Part::sources).all(|source| matches!(pacing(source), Pacing::Closed { .. }))
+        self.parts.iter().flat_map(FlowStage::sources).all(|source| matches!(pacing(source), Pacing::Closed { .. }))
     }
 
     /// The part that is measured in a run with this flow as the first: parts that the session leaves open are those of

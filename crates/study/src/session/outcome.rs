@@ -4,24 +4,24 @@ use base::units::{Energy, Span};
 use flash::nand::Geometry;
 use ssd::PowerDraw;
 
-use crate::oracle::Verified;
+use crate::oracle::Verification;
 use crate::run::{FlowResult, RunResult};
-use crate::summary::{About, LifeSummary, Report, Summary};
+use crate::summary::{LifeSummary, Provenance, Report, Summary};
 use crate::watch::Watch;
-use crate::watch::explain::Explained;
+use crate::watch::explain::KindBands;
 use crate::watch::timeline::Timeline;
 
 /// The measurement of a workload or of one of its stages: all data that tables, files and pages need.
 #[derive(Clone, Debug)]
 pub struct Measurement {
     /// Provenance: program, seed, and the resolved device, workloads and session.
-    pub about: About,
+    pub about: Provenance,
     /// Latencies, counters, flows and the time series.
     pub result: RunResult,
     /// The results of each flow in its run alone, if the session compared them.
     pub alone: Vec<FlowResult>,
     /// The parts of the time of the requests, if an observer attributed it.
-    pub explained: Vec<Explained>,
+    pub explained: Vec<KindBands>,
     /// The erase count of every block at the end; empty if the device has none.
     pub erase_counts: Vec<u32>,
     /// The erase count of every block of the SLC array; empty without one.
@@ -35,7 +35,7 @@ pub struct Measurement {
     /// The energy spent, by name; empty if unknown.
     pub energy: Vec<(String, Energy)>,
     /// The oracle's comparisons since the session began, if it checked data.
-    pub verified: Option<Verified>,
+    pub verified: Option<Verification>,
     /// The drive's life, if the session ran until it was worn: the sums of all rounds. All other fields have the last
     /// round only.
     pub life: Option<LifeSummary>,

@@ -5,7 +5,7 @@ use ssd::QueueId;
 
 use super::Session;
 use crate::catalogue::WorkloadError;
-use crate::plan::{Beside, Point, pacing};
+use crate::plan::{ConcurrentWorkload, Point, pacing};
 
 impl Session<'_> {
     /// Opens all workloads of a study's point: its first one, and those that run at the same time.
@@ -26,7 +26,7 @@ impl Session<'_> {
         first = first.pacing(pacing(run.depth, run.open)).queue(QueueId::new(run.queue));
         first = first.placement_id(PlacementId::new(run.placement_id));
         self = self.flow(first);
-        for Beside { name, workload } in &point.beside {
+        for ConcurrentWorkload { name, workload } in &point.beside {
             let spec = &run.flows[name];
             let flow = self.open(workload, &spec.trace_options(run).expect("it was checked"))?;
             let flow = flow.named(name).pacing(spec.pacing()).queue(QueueId::new(spec.queue));

@@ -7,7 +7,7 @@ use ssd::{Drive, Precondition, RaidSpec, Ssd};
 
 use super::{Outcome, Session, SessionError};
 use crate::oracle::{Blank, Oracle};
-use crate::watch::{Layered, Watch};
+use crate::watch::{ObservedLayer, Watch};
 
 impl Session<'_> {
     /// Returns an error for settings that only a drive without a layer above it supports.
@@ -29,10 +29,10 @@ impl Session<'_> {
     pub(super) fn run_raid(&mut self, spec: &RaidSpec, watch: Option<Watch>) -> Result<Outcome, SessionError> {
         self.refuse_foresight()?;
         if !self.settings.verify {
-            let mut raid = Layered::new(self.raid::<()>(spec, watch.is_some())?, watch);
+            let mut raid = ObservedLayer::new(self.raid::<()>(spec, watch.is_some())?, watch);
             return self.run_stages(&mut raid, &mut Blank);
         }
-        let mut raid = Layered::new(self.raid::<Stamp>(spec, watch.is_some())?, watch);
+        let mut raid = ObservedLayer::new(self.raid::<Stamp>(spec, watch.is_some())?, watch);
         let granularity = raid.discard_granularity();
         // Stamps of preconditioning have addresses of drives, not of the RAID, so the first read of a sector determines
         // its content.
@@ -66,7 +66,7 @@ impl Session<'_> {
             let (own, first) = (seed(number), seed(spec.first_of_mirror(number)));
             let mut drive: Ssd<S> = Ssd::new(&self.device.resolved.of_drive(number), own).written_as(first);
             if is_observed {
-                drive = drive.observed_by(Layered::<S, Raid<S>>::member());
+                drive = drive.observed_by(ObservedLayer::<S, Raid<S>>::member());
             }
             for step in self.settings.steps.clone() {
                 if number < spec.drives {

@@ -11,7 +11,7 @@ use crate::life::Life;
 use crate::oracle::Payload;
 use crate::reconcile::reconcile;
 use crate::run::{self, Hooks, Rules, RunResult, Stop, WarmUp};
-use crate::summary::About;
+use crate::summary::Provenance;
 
 impl Session<'_> {
     /// Runs the workloads to their end.
@@ -149,7 +149,7 @@ fn requests(flows: &[run::Flow<'_>], stop: Stop) -> Option<u64> {
 fn measurement<S, D: Drive<S> + Inspect, P: Payload<S>>(
     drive: &mut D,
     payload: &P,
-    about: About,
+    about: Provenance,
     result: RunResult,
     notes: Vec<String>,
 ) -> Measurement {

@@ -186,9 +186,9 @@ fn drive() -> FixedDrive<u64> {
 }
 
 /// The simplest drive, for sessions.
-struct Tested(FixedDrive<u64>);
+struct TestDrive(FixedDrive<u64>);
 
-impl Drive<u64> for Tested {
+impl Drive<u64> for TestDrive {
     fn capacity(&self) -> Sectors {
         self.0.capacity()
     }
@@ -209,7 +209,7 @@ impl Drive<u64> for Tested {
     }
 }
 
-impl Inspect for Tested {
+impl Inspect for TestDrive {
     fn erase_counts(&self) -> Vec<u32> {
         Vec::new()
     }
@@ -227,7 +227,7 @@ fn a_lost_write_is_found_in_the_warm_up_and_after_it() {
         let kinds = [IoKind::Write, IoKind::Read];
         let source = List::cycle(&kinds, 2_000, 8, 248, 0, EIGHT);
         let session = Session::new(&device).flow(Flow::of("w", source)).warm_up(WarmUp::Requests(400));
-        let mut tested = Tested(bug.map_or_else(drive, |bug| drive().with(bug)));
+        let mut tested = TestDrive(bug.map_or_else(drive, |bug| drive().with(bug)));
         let outcome = session.run_on(&mut tested, &mut Oracle::blank(Sectors::new(1)));
         match (outcome, wanted) {
             (Ok(outcome), None) => assert_eq!(outcome.first().verified.expect("it was checked").reads, 1_000),
@@ -245,7 +245,7 @@ fn counters_that_do_not_reconcile_are_a_bug() {
     let device = device(DEVICES[0]);
     let source = List::cycle(&[IoKind::Write], 100, 8, 256, 0, EIGHT);
     let session = Session::new(&device).flow(Flow::of("w", source)).warm_up(WarmUp::Requests(40));
-    let error = session.run_on(&mut Tested(drive().with(Bug::Miscounts)), &mut Oracle::blank(Sectors::new(1)));
+    let error = session.run_on(&mut TestDrive(drive().with(Bug::Miscounts)), &mut Oracle::blank(Sectors::new(1)));
     let error = error.expect_err("it miscounts");
     assert!(error.is_bug() && error.to_string().contains("do not reconcile"), "{error}");
 }

@@ -4,22 +4,22 @@ use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
 use flash::nand::{Sector, Stamp};
-use ssd::{Drive, Precondition, Preconditioned, Ssd};
+use ssd::{Drive, Precondition, PreconditioningResult, Ssd};
 use translation::{Translation, UsedZones};
 
 use super::{Outcome, Progress, Session, SessionError, WornOut};
 use crate::oracle::{Blank, Oracle};
-use crate::watch::{Layered, Watch};
+use crate::watch::{ObservedLayer, Watch};
 
 impl Session<'_> {
     /// Runs the workloads on a translation over zones.
     pub(super) fn run_translation(&mut self, watch: Option<Watch>) -> Result<Outcome, SessionError> {
         self.refuse_foresight()?;
         if !self.settings.verify {
-            let mut translation = Layered::new(self.translation::<()>(watch.is_some())?, watch);
+            let mut translation = ObservedLayer::new(self.translation::<()>(watch.is_some())?, watch);
             return self.run_stages(&mut translation, &mut Blank);
         }
-        let mut translation = Layered::new(self.translation::<Stamp>(watch.is_some())?, watch);
+        let mut translation = ObservedLayer::new(self.translation::<Stamp>(watch.is_some())?, watch);
         let granularity = translation.discard_granularity();
         // Stamps of preconditioning have addresses of the drive, so the first read of a sector determines its content.
         let is_new = self.settings.steps.is_empty();
@@ -62,13 +62,13 @@ impl Session<'_> {
         }
         let mut drive: Ssd<S> = Ssd::new(&resolved.of_drive(0), seed);
         if is_observed {
-            drive = drive.observed_by(Layered::<S, Translation<S>>::member());
+            drive = drive.observed_by(ObservedLayer::<S, Translation<S>>::member());
         }
         let mut lay_out = |done, total| tell(Precondition::Fill, done, total);
         let (mut translation, refused) =
             Translation::over(resolved, drive, used, &mut lay_out).ok_or_else(SessionError::interrupted)?;
         if let Some((step, done)) = last {
-            let done = Preconditioned { refused, ..done };
+            let done = PreconditioningResult { refused, ..done };
             WornOut::check(step, &done, resolved).map_err(SessionError::WornOut)?;
         }
         if let Some(storage) = self.settings.storage {

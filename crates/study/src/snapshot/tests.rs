@@ -10,13 +10,13 @@ use super::*;
 use crate::oracle::{Oracle, Payload};
 use crate::testing::{DEVICES, described};
 
-fn device((name, ftl): (&str, &str)) -> Resolved {
+fn device((name, ftl): (&str, &str)) -> ResolvedDevice {
     let text = described((name, ftl));
     let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
     spec.resolve().unwrap_or_else(|faults| panic!("{name}: {faults:?}"))
 }
 
-fn prepared<S: Sector>(resolved: &Resolved) -> Ssd<S> {
+fn prepared<S: Sector>(resolved: &ResolvedDevice) -> Ssd<S> {
     let mut drive = Ssd::new(resolved, 5).noting(None);
     for step in [Precondition::Fill, Precondition::RandomOverwrite(0.5)] {
         assert_eq!(drive.precondition(step, &mut |_, _| {}).refused, 0);
@@ -30,7 +30,7 @@ fn saved<S: Sector>(drive: &Ssd<S>) -> Vec<u8> {
     bytes
 }
 
-fn loaded<S: Sector>(bytes: &[u8], resolved: &Resolved) -> Result<Ssd<S>, LoadError> {
+fn loaded<S: Sector>(bytes: &[u8], resolved: &ResolvedDevice) -> Result<Ssd<S>, LoadError> {
     let read = read(&mut Cursor::new(bytes), resolved, 5);
     read.map_err(|reason| LoadError { path: "s".into(), reason })
 }

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn window(values: [f64; WINDOW]) -> Window {
-    Window::last(&values).expect("five values above zero")
+fn window(values: [f64; WINDOW]) -> SteadyWindow {
+    SteadyWindow::last(&values).expect("five values above zero")
 }
 
 /// Five rounds with these write amplifications.
@@ -49,9 +49,9 @@ fn each_limit_counts_alone() {
 
 #[test]
 fn only_the_last_five_count() {
-    assert_eq!(Window::last(&[1.0, 1.0, 1.0, 1.0]), None);
-    assert_eq!(Window::last(&[99.0, 1.0, 1.0, 1.0, 1.0, 1.0]), Some(window([1.0; WINDOW])));
-    assert_eq!(Window::last(&[0.0; WINDOW]), None);
+    assert_eq!(SteadyWindow::last(&[1.0, 1.0, 1.0, 1.0]), None);
+    assert_eq!(SteadyWindow::last(&[99.0, 1.0, 1.0, 1.0, 1.0, 1.0]), Some(window([1.0; WINDOW])));
+    assert_eq!(SteadyWindow::last(&[0.0; WINDOW]), None);
 }
 
 #[test]

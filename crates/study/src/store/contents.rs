@@ -9,13 +9,13 @@ use base::units::Bytes;
 
 use super::digest::Digest;
 use super::row::{self, Facts};
-use super::states::{State, states, trim};
+use super::states::{StateFile, states, trim};
 use super::{POINTS, STATES, STUDIES, Store};
 use crate::output::clear;
 
 /// A result in a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredResult {
     /// The digest of the run's key.
     pub digest: Digest,
     /// The path of the result's file.
@@ -26,7 +26,7 @@ pub struct Stored {
     pub written: SystemTime,
 }
 
-impl Stored {
+impl StoredResult {
     /// The device, workload and seed of the result; `None` if the file is damaged or of another kind.
     #[must_use]
     pub fn facts(&self) -> Option<Facts> {
@@ -44,7 +44,7 @@ impl Stored {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents {
     /// The results, the last written first.
-    pub points: Vec<Stored>,
+    pub points: Vec<StoredResult>,
     /// The number of stored states of preconditioned drives.
     pub states: usize,
     /// The bytes that all stored states take.
@@ -59,7 +59,7 @@ impl Contents {
     }
 
     /// The results whose digests begin with this text, in hexadecimal digits.
-    pub fn named<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a Stored> {
+    pub fn named<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a StoredResult> {
         self.points.iter().filter(move |point| point.digest.to_string().starts_with(text))
     }
 }
@@ -79,7 +79,7 @@ pub struct Discard {
 
 /// The files that were removed from a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Removed {
+pub struct RemovedFiles {
     /// The number of removed results.
     pub points: u64,
     /// The number of removed states of preconditioned drives.
@@ -106,10 +106,10 @@ impl Store {
             let (path, meta) = (entry.path(), entry.metadata().ok()?);
             let digest = path.file_name()?.to_str()?.strip_suffix(".parquet")?.parse().ok()?;
             let written = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            Some(Stored { digest, path, bytes: meta.len(), written })
+            Some(StoredResult { digest, path, bytes: meta.len(), written })
         };
         let entries = folders(&self.folder).into_iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten());
-        let mut points: Vec<Stored> = entries.flatten().filter_map(point).collect();
+        let mut points: Vec<StoredResult> = entries.flatten().filter_map(point).collect();
         points.sort_by(|a, b| b.written.cmp(&a.written).then_with(|| a.digest.cmp(&b.digest)));
         let states = states(&self.folder);
         Contents { points, states: states.len(), state_bytes: states.iter().map(|state| state.bytes).sum() }
@@ -117,8 +117,8 @@ impl Store {
 
     /// Removes unwanted files. Programs that use the store at the same time repeat the runs that they miss.
     #[must_use]
-    pub fn discard(&self, what: Discard) -> Removed {
-        let mut removed = Removed::default();
+    pub fn discard(&self, what: Discard) -> RemovedFiles {
+        let mut removed = RemovedFiles::default();
         for folder in folders(&self.folder).iter().chain(&[STATES, STUDIES].map(|part| self.folder.join(part))) {
             for bytes in clear(folder) {
                 removed.leftovers += 1;
@@ -133,7 +133,7 @@ impl Store {
             let age = now.duration_since(time).unwrap_or_default();
             what.older.is_some_and(|limit| age > limit)
         };
-        let unwanted = |point: &&Stored| is_old(point.written) || what.unusable && !point.is_usable();
+        let unwanted = |point: &&StoredResult| is_old(point.written) || what.unusable && !point.is_usable();
         let mut gone = BTreeSet::new();
         for point in contents.points.iter().filter(unwanted) {
             removed.point(point);
@@ -141,16 +141,18 @@ impl Store {
         }
         states(&self.folder).iter().filter(|state| is_old(state.used)).for_each(|state| removed.remove(state));
         if let Some(limit) = what.beyond {
-            let left = contents.points.into_iter().filter(|point| !gone.contains(&point.digest)).map(Kept::Point);
-            let mut all: Vec<Kept> = left.chain(states(&self.folder).into_iter().map(Kept::State)).collect();
+            let left =
+                contents.points.into_iter().filter(|point| !gone.contains(&point.digest)).map(RemovableFile::Point);
+            let mut all: Vec<RemovableFile> =
+                left.chain(states(&self.folder).into_iter().map(RemovableFile::State)).collect();
             all.sort_by_key(|kept| std::cmp::Reverse(kept.time()));
             let mut sum = 0;
             for kept in all {
                 sum += kept.bytes();
                 match kept {
                     _ if sum <= limit.get() => {}
-                    Kept::Point(point) => removed.point(&point),
-                    Kept::State(state) => removed.remove(&state),
+                    RemovableFile::Point(point) => removed.point(&point),
+                    RemovableFile::State(state) => removed.remove(&state),
                 }
             }
         }
@@ -159,12 +161,12 @@ impl Store {
 }
 
 /// A file that may be removed: a result or a state.
-enum Kept {
-    Point(Stored),
-    State(State),
+enum RemovableFile {
+    Point(StoredResult),
+    State(StateFile),
 }
 
-impl Kept {
+impl RemovableFile {
     const fn time(&self) -> SystemTime {
         match self {
             Self::Point(point) => point.written,
@@ -180,21 +182,21 @@ impl Kept {
     }
 }
 
-impl Removed {
-    fn point(&mut self, point: &Stored) {
+impl RemovedFiles {
+    fn point(&mut self, point: &StoredResult) {
         if fs::remove_file(&point.path).is_ok() {
             self.points += 1;
             self.bytes += point.bytes;
         }
     }
 
-    fn remove(&mut self, state: &State) {
+    fn remove(&mut self, state: &StateFile) {
         if fs::remove_file(&state.path).is_ok() {
             self.state(state);
         }
     }
 
-    fn state(&mut self, state: &State) {
+    fn state(&mut self, state: &StateFile) {
         self.states += 1;
         self.bytes += state.bytes;
     }

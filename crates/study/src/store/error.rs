@@ -64,41 +64,41 @@ impl std::error::Error for StoreError {}
 
 /// A file of a store that cannot be used, and the reason.
 #[derive(Debug)]
-pub struct Unused {
+pub struct UnusableFile {
     path: PathBuf,
-    why: Why,
+    why: UnusableReason,
 }
 
 #[derive(Debug)]
-enum Why {
+enum UnusableReason {
     Unreadable(io::Error),
     Row(RowError),
     Misplaced,
 }
 
-impl Unused {
+impl UnusableFile {
     pub(super) fn unreadable(path: &Path, error: io::Error) -> Self {
-        Self { path: path.to_owned(), why: Why::Unreadable(error) }
+        Self { path: path.to_owned(), why: UnusableReason::Unreadable(error) }
     }
 
     pub(super) fn of(path: &Path, error: RowError) -> Self {
-        Self { path: path.to_owned(), why: Why::Row(error) }
+        Self { path: path.to_owned(), why: UnusableReason::Row(error) }
     }
 
     pub(super) fn misplaced(path: &Path) -> Self {
-        Self { path: path.to_owned(), why: Why::Misplaced }
+        Self { path: path.to_owned(), why: UnusableReason::Misplaced }
     }
 }
 
-impl fmt::Display for Unused {
+impl fmt::Display for UnusableFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.path.display())?;
         match &self.why {
-            Why::Unreadable(error) => write!(f, "cannot be read: {error}"),
-            Why::Row(error) => error.fmt(f),
-            Why::Misplaced => f.write_str("is the result of another run"),
+            UnusableReason::Unreadable(error) => write!(f, "cannot be read: {error}"),
+            UnusableReason::Row(error) => error.fmt(f),
+            UnusableReason::Misplaced => f.write_str("is the result of another run"),
         }
     }
 }
 
-impl std::error::Error for Unused {}
+impl std::error::Error for UnusableFile {}

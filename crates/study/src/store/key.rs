@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use base::fault::Fault;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use ssd::{Resolved, UNSEEN_KEYS};
+use ssd::{ResolvedDevice, UNSEEN_KEYS};
 use toml::{Table, Value};
 use workload::trace::TraceFile;
 use workload::{SourceError, unreadable};
@@ -20,7 +20,7 @@ use super::digest::Digest;
 use super::model::MODEL;
 use crate::catalogue::{Device, WorkloadError, WorkloadFile};
 use crate::config::Faults;
-use crate::plan::{Beside, Point, RunSpec, check_run};
+use crate::plan::{ConcurrentWorkload, Point, RunSpec, check_run};
 
 /// Version of the keys; higher after a key has changed its meaning or disappeared.
 pub const SCHEMA: &str = "flashloom-key-1";
@@ -215,7 +215,7 @@ fn digest_of(file: &TraceFile) -> Result<Digest, SourceError> {
 }
 
 /// The paths of traces and snapshots on this machine, by digest. They replace the paths in keys.
-pub type Located = BTreeMap<Digest, PathBuf>;
+pub type PathsByDigest = BTreeMap<Digest, PathBuf>;
 
 /// The digest of a trace or a snapshot, as keys have it.
 ///
@@ -338,7 +338,7 @@ impl Key {
     ///
     /// Never: every key can be written as JSON.
     #[must_use]
-    pub fn state(&self, resolved: &Resolved) -> Option<Digest> {
+    pub fn state(&self, resolved: &ResolvedDevice) -> Option<Digest> {
         if self.run.precondition.is_empty() {
             return None;
         }
@@ -352,7 +352,7 @@ impl Key {
     ///
     /// If a description has faults, or a trace or the snapshot cannot be read or has another digest than in the key.
     pub fn point(&self) -> Result<Point, KeyError> {
-        self.point_in(&Located::new())
+        self.point_in(&PathsByDigest::new())
     }
 
     /// Opens the point as [`point`](Self::point) does. Files in `located` are taken from there, and their digests are
@@ -361,7 +361,7 @@ impl Key {
     /// # Errors
     ///
     /// If a description has faults, or a trace or the snapshot cannot be read or has another digest than in the key.
-    pub fn point_in(&self, located: &Located) -> Result<Point, KeyError> {
+    pub fn point_in(&self, located: &PathsByDigest) -> Result<Point, KeyError> {
         let device = Device::parse(self.device.to_string()).map_err(KeyError::Faults)?;
         let mut run = self.run.clone();
         if let Some(SnapshotKey { path, sha256 }) = &self.snapshot {
@@ -381,7 +381,7 @@ impl Key {
         let mut workloads =
             self.workloads.iter().map(|workload| workload.file(located)).collect::<Result<Vec<_>, _>>()?.into_iter();
         let workload = workloads.next().expect("there is one more than flows");
-        let flow = |(name, workload): (&String, WorkloadFile)| Beside { name: name.clone(), workload };
+        let flow = |(name, workload): (&String, WorkloadFile)| ConcurrentWorkload { name: name.clone(), workload };
         let beside = run.flows.keys().zip(workloads).map(flow).collect();
         Ok(Point { labels: Vec::new(), device, workload, beside, run })
     }
@@ -396,7 +396,7 @@ pub(crate) fn state_of(point: &Point, seed: u64) -> Option<Digest> {
 
 fn state_digest(
     seed: u64,
-    (mut device, resolved): (Table, &Resolved),
+    (mut device, resolved): (Table, &ResolvedDevice),
     snapshot: Option<Digest>,
     run: &RunSpec,
 ) -> Digest {
@@ -432,7 +432,7 @@ impl WorkloadKey {
         })
     }
 
-    fn file(&self, located: &Located) -> Result<WorkloadFile, KeyError> {
+    fn file(&self, located: &PathsByDigest) -> Result<WorkloadFile, KeyError> {
         match self {
             Self::Described(table) => WorkloadFile::parse(table.to_string()).map_err(KeyError::Faults),
             Self::Trace(key) => {

@@ -8,18 +8,18 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use super::error::{StoreError, Unused};
+use super::error::{StoreError, UnusableFile};
 use super::{Digest, POINTS, Store, row};
 
 /// The files that merges have copied or left out.
 #[derive(Debug, Default)]
-pub struct Merged {
+pub struct MergeReport {
     /// The number of results that were copied.
     pub taken: u64,
     /// The number of results that this store had already.
     pub there: u64,
     /// Files that cannot be used, with the reasons.
-    pub left: Vec<Unused>,
+    pub left: Vec<UnusableFile>,
 }
 
 impl Store {
@@ -28,7 +28,7 @@ impl Store {
     /// # Errors
     ///
     /// If this store cannot be written.
-    pub fn merge(&self, from: &Self, merged: &mut Merged) -> Result<(), StoreError> {
+    pub fn merge(&self, from: &Self, merged: &mut MergeReport) -> Result<(), StoreError> {
         let mut points = from.contents().points;
         // Sorted by digest, so that messages do not depend on times.
         points.sort_by_key(|point| point.digest);
@@ -65,11 +65,11 @@ impl Store {
 }
 
 /// The bytes of a result's file, if the result can be used.
-fn sound(path: &Path, digest: Digest) -> Result<Vec<u8>, Unused> {
-    let unreadable = |error| Unused::unreadable(path, error);
-    let found = row::read(File::open(path).map_err(unreadable)?).map_err(|error| Unused::of(path, error))?;
+fn sound(path: &Path, digest: Digest) -> Result<Vec<u8>, UnusableFile> {
+    let unreadable = |error| UnusableFile::unreadable(path, error);
+    let found = row::read(File::open(path).map_err(unreadable)?).map_err(|error| UnusableFile::of(path, error))?;
     if found.key.digest() != digest {
-        return Err(Unused::misplaced(path));
+        return Err(UnusableFile::misplaced(path));
     }
     fs::read(path).map_err(unreadable)
 }

@@ -21,7 +21,7 @@ use workload::field::{Field, UnitOfMeasure, Values, message};
 
 use super::digest::Digest;
 use super::key::Key;
-use crate::metric::{Dimension, Entry, Metric, catalogue};
+use crate::metric::{Dimension, Metric, MetricEntry, catalogue};
 use crate::summary::Summary;
 
 /// The program that writes these files, in their metadata.
@@ -74,7 +74,7 @@ impl Row {
 
 /// A column with a metric.
 #[derive(Clone, Debug)]
-struct Column {
+struct MetricColumn {
     metric: Metric,
     field: Field,
 }
@@ -128,12 +128,12 @@ fn field(metric: &Metric, meaning: &str) -> Field {
 
 /// The columns of the metrics: all of the catalogue except those of single flows and of flash commands by cause, which
 /// the summary has.
-fn metrics() -> &'static [Column] {
-    static COLUMNS: LazyLock<Vec<Column>> = LazyLock::new(|| {
+fn metrics() -> &'static [MetricColumn] {
+    static COLUMNS: LazyLock<Vec<MetricColumn>> = LazyLock::new(|| {
         let entries = catalogue().into_iter().flat_map(|group| group.entries);
-        let single = |entry: &Entry| !entry.name.contains("CAUSE") && !entry.name.contains("NAME");
-        let columns = |entry: Entry| {
-            let column = move |metric: Metric| Column { field: field(&metric, entry.meaning), metric };
+        let single = |entry: &MetricEntry| !entry.name.contains("CAUSE") && !entry.name.contains("NAME");
+        let columns = |entry: MetricEntry| {
+            let column = move |metric: Metric| MetricColumn { field: field(&metric, entry.meaning), metric };
             entry.metrics().into_iter().map(column).collect::<Vec<_>>()
         };
         entries.filter(single).flat_map(columns).collect()

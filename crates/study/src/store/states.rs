@@ -22,30 +22,30 @@ pub const DEFAULT_LIMIT: Bytes = Bytes::new(4 << 30);
 pub(super) const EXTENSION: &str = "state";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct State {
+pub(super) struct StateFile {
     pub(super) path: PathBuf,
     pub(super) bytes: u64,
     pub(super) used: SystemTime,
 }
 
 /// All states of a store, last used first.
-pub(super) fn states(folder: &Path) -> Vec<State> {
+pub(super) fn states(folder: &Path) -> Vec<StateFile> {
     let Ok(entries) = fs::read_dir(folder.join(STATES)) else { return Vec::new() };
     let state = |entry: fs::DirEntry| {
         let (path, meta) = (entry.path(), entry.metadata().ok()?);
         let is_state = path.extension().is_some_and(|extension| extension == EXTENSION) && meta.is_file();
-        is_state.then(|| State { path, bytes: meta.len(), used: meta.modified().unwrap_or(SystemTime::UNIX_EPOCH) })
+        is_state.then(|| StateFile { path, bytes: meta.len(), used: meta.modified().unwrap_or(SystemTime::UNIX_EPOCH) })
     };
-    let mut found: Vec<State> = entries.flatten().filter_map(state).collect();
+    let mut found: Vec<StateFile> = entries.flatten().filter_map(state).collect();
     // States with equal times, because of a coarse clock, are sorted by path.
     found.sort_by(|a, b| b.used.cmp(&a.used).then_with(|| a.path.cmp(&b.path)));
     found
 }
 
 /// Removes the states that were not used for longest until the others fit into `limit`. Returns the removed ones.
-pub(super) fn trim(folder: &Path, limit: Bytes) -> Vec<State> {
+pub(super) fn trim(folder: &Path, limit: Bytes) -> Vec<StateFile> {
     let mut sum = 0;
-    let is_over = |state: &State| {
+    let is_over = |state: &StateFile| {
         sum += state.bytes;
         sum > limit.get()
     };

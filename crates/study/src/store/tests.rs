@@ -11,27 +11,27 @@ use testkit::small::STUDY;
 
 use super::*;
 use crate::config::Document;
-use crate::execute::{self, Outcome, Program, Storing};
+use crate::execute::{self, Program, ResultStore, StudyOutcome};
 use crate::plan::Plan;
 use crate::testing::{DEVICES, described};
 
 /// A store in a folder of its own, with the warnings about it.
-struct Place {
+struct TestStore {
     folder: TempDir,
     store: Store,
     said: Mutex<Vec<String>>,
 }
 
-impl Place {
+impl TestStore {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a directory");
         let store = Store::open(&folder.path().join("store")).expect("writable");
         Self { folder, store, said: Mutex::default() }
     }
 
-    fn run(&self, text: &str) -> Outcome {
+    fn run(&self, text: &str) -> StudyOutcome {
         let warn = |said: &dyn Display| self.said.lock().expect("no panic").push(said.to_string());
-        let storing = Storing::new(&self.store, &warn);
+        let storing = ResultStore::new(&self.store, &warn);
         execute::run_in(self.plan(text), &program(), NonZeroUsize::new(2), Some(&storing), &|_, _| {}).expect("it runs")
     }
 
@@ -60,12 +60,12 @@ fn program() -> Program {
     Program { version: "1.2.3".into(), commit: "abc".into() }
 }
 
-fn plain(plan: Plan) -> Outcome {
+fn plain(plan: Plan) -> StudyOutcome {
     execute::run(plan, &program(), None, &|_, _| {}).expect("it runs")
 }
 
 /// The differences between the numbers of two outcomes, in words.
-fn differences(found: &Outcome, wanted: &Outcome) -> Vec<String> {
+fn differences(found: &StudyOutcome, wanted: &StudyOutcome) -> Vec<String> {
     fn walk(at: &str, [a, b]: [&Value; 2], into: &mut Vec<String>) {
         match (a, b) {
             (Value::Object(a), Value::Object(b)) if a.keys().eq(b.keys()) => {
@@ -88,7 +88,7 @@ fn differences(found: &Outcome, wanted: &Outcome) -> Vec<String> {
 }
 
 /// A study with every family under a mixed load, at two depths, both of which share the state of their drive.
-fn families(place: &Place, run: &str) -> String {
+fn families(place: &TestStore, run: &str) -> String {
     let points = DEVICES.map(|device| {
         fs::write(place.folder.path().join(format!("{}.toml", device.0)), described(device)).expect("written");
         format!("[[axis.point]]\nat = \"{0}\"\ndevice = \"{0}.toml\"\n", device.0)
@@ -108,7 +108,7 @@ fn families(place: &Place, run: &str) -> String {
 
 #[test]
 fn results_of_every_family_are_read_back_exactly_and_states_change_none() {
-    let place = Place::new();
+    let place = TestStore::new();
     for run in [
         "precondition = [\"fill\", \"random:x0.5\"]\nverify = true\nexplain = true",
         "precondition = [\"fill\", \"random:x0.5\"]\nwarm-up = 50",
@@ -146,7 +146,7 @@ fn a_state_is_not_shared_if_a_loaded_drive_would_differ() {
         ("ram", "shared-log = true", "0%", true),
         ("ram", "shared-log = true", "0.01%", true),
     ] {
-        let place = Place::new();
+        let place = TestStore::new();
         let device = format!(
             "name = \"d\"\nflash = {{ part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16, \
              faults = {{ program-failures = \"{program_failures}\" }} }}\n\
@@ -255,7 +255,7 @@ fn a_fill_serves_drives_that_differ_in_what_it_does_not_see() {
 /// Runs two drives that differ in a key, and compares the results with those without a store. Returns the number of
 /// states that they shared.
 fn states_of_two((key, like, [one, other]): (&str, &str, [&str; 2]), steps: &str) -> usize {
-    let place = Place::new();
+    let place = TestStore::new();
     let spare = if like.contains("ftl.capacity") { "" } else { "ftl.over-provisioning = '60%'\n" };
     let pages = if like.contains("flash.pages") { "" } else { "flash.pages = 16\n" };
     let device = format!(
@@ -280,7 +280,7 @@ fn states_of_two((key, like, [one, other]): (&str, &str, [&str; 2]), steps: &str
 
 #[test]
 fn a_state_that_a_later_study_needs_is_kept_by_the_first() {
-    let place = Place::new();
+    let place = TestStore::new();
     let device = "name = 'd'\nflash = { part = 'dirik-2009', channels = 1, chips = 2, blocks = 40, pages = 64 }\n\
                   ftl = { over-provisioning = '50%' }";
     fs::write(place.folder.path().join("d.toml"), device).expect("written");
@@ -293,7 +293,7 @@ fn a_state_that_a_later_study_needs_is_kept_by_the_first() {
     let plans = [plan(10, "'fill'"), plan(20, "'fill'"), plan(10, "'fill', 'random:x0.5'")];
     let shared = execute::shared_states(&plans);
     assert_eq!((shared.len(), execute::shared_states(&plans[..1]).len()), (1, 0));
-    let storing = Storing::new(&place.store, &|said| panic!("{said}")).keeping(&shared);
+    let storing = ResultStore::new(&place.store, &|said| panic!("{said}")).keeping(&shared);
     for plan in plans {
         execute::run_in(plan, &program(), None, Some(&storing), &|_, _| {}).expect("it runs");
         assert_eq!(states::states(&place.store.folder).len(), 1, "the first run keeps it, and the last has its own");
@@ -303,7 +303,7 @@ fn a_state_that_a_later_study_needs_is_kept_by_the_first() {
 #[test]
 fn a_state_is_not_kept_if_it_is_made_faster_than_loaded() {
     for (step, kept) in [("preload:64KiB:256KiB", 0), ("preload:64KiB:4MiB", 1), ("fill", 1), ("random:x0.1", 0)] {
-        let place = Place::new();
+        let place = TestStore::new();
         let text = format!(
             "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"random-write-4k\"\nmetrics = [\"simulated\"]\n\
              run = {{ precondition = [\"{step}\"], limit = 20 }}\n\
@@ -319,7 +319,7 @@ fn a_state_is_not_kept_if_it_is_made_faster_than_loaded() {
 
 #[test]
 fn a_state_that_is_damaged_is_made_again() {
-    let place = Place::new();
+    let place = TestStore::new();
     let text = families(&place, "precondition = [\"fill\"]");
     let first = place.run(&text);
     for point in place.store.contents().points {
@@ -345,7 +345,7 @@ fn a_state_that_is_damaged_is_made_again() {
 
 #[test]
 fn only_missing_and_damaged_results_are_made_again_and_files_are_equal() {
-    let place = Place::new();
+    let place = TestStore::new();
     let first = place.run(STUDY);
     let files = place.files();
     // Three points with two seeds each; no two have one state.
@@ -370,7 +370,7 @@ fn only_missing_and_damaged_results_are_made_again_and_files_are_equal() {
 
 #[test]
 fn a_key_has_all_that_determines_a_result_and_nothing_else() {
-    let place = Place::new();
+    let place = TestStore::new();
     fs::create_dir(place.folder.path().join("elsewhere")).expect("made");
     let trace = |name: &str, text: &str| fs::write(place.folder.path().join(name), text).expect("written");
     trace("t.csv", "128166372003061629,hm,0,Read,0,4096,100\n");
@@ -409,7 +409,7 @@ fn a_key_has_all_that_determines_a_result_and_nothing_else() {
 
 #[test]
 fn the_run_of_a_key_can_be_done_again_from_its_text() {
-    let place = Place::new();
+    let place = TestStore::new();
     let trace = place.folder.path().join("t.csv");
     fs::write(&trace, "128166372003061629,hm,0,Read,0,4096,100\n128166372003062629,hm,0,Write,8192,4096,100\n")
         .expect("written");
@@ -442,7 +442,7 @@ fn the_run_of_a_key_can_be_done_again_from_its_text() {
 
 #[test]
 fn keys_that_cannot_be_used_are_refused() {
-    let place = Place::new();
+    let place = TestStore::new();
     place.run("name = \"s\"\ndevice = \"demo\"\nworkload = \"oltp\"\nrun = { limit = 5 }\n");
     let key = place.store.row(place.store.contents().points[0].digest).expect("sound").expect("there").key;
     let text = key.json();
@@ -466,7 +466,7 @@ fn keys_that_cannot_be_used_are_refused() {
 
 #[test]
 fn a_store_is_cleared_by_age_by_size_and_of_files_that_are_not_used() {
-    let place = Place::new();
+    let place = TestStore::new();
     let text = families(&place, "precondition = [\"fill\"]");
     place.run(&text);
     let before = place.store.contents();
@@ -476,13 +476,13 @@ fn a_store_is_cleared_by_age_by_size_and_of_files_that_are_not_used() {
         older: Some(std::time::Duration::from_secs(3600)),
         beyond: None,
     });
-    assert_eq!(nothing, Removed::default());
+    assert_eq!(nothing, RemovedFiles::default());
     // A file of a program that was killed, and a damaged one.
     fs::write(before.points[0].path.with_file_name(".flashloom-1-0.part"), "half").expect("written");
     fs::write(&before.points[1].path, "half").expect("written");
     fs::write(before.points[0].path.with_file_name("notes.txt"), "mine").expect("written");
     let removed = place.store.discard(Discard { unusable: true, ..Discard::default() });
-    assert_eq!(removed, Removed { points: 1, states: 0, leftovers: 1, bytes: 8 });
+    assert_eq!(removed, RemovedFiles { points: 1, states: 0, leftovers: 1, bytes: 8 });
     let keep = place.store.contents();
     let newest = keep.points[0].bytes;
     let _ = place
@@ -498,7 +498,7 @@ fn a_store_is_cleared_by_age_by_size_and_of_files_that_are_not_used() {
 
 #[test]
 fn states_that_were_used_last_are_kept_up_to_the_limit() {
-    let place = Place::new();
+    let place = TestStore::new();
     let put = |name: &str| {
         let digest = Digest::of(name.as_bytes());
         place.store.put_state(digest, |out| out.write_all(&[0; 1000])).expect("written");
@@ -522,14 +522,14 @@ fn states_that_were_used_last_are_kept_up_to_the_limit() {
 
 #[test]
 fn a_merge_takes_studies_and_times_and_leaves_results_of_other_versions() {
-    let (from, into) = (Place::new(), Place::new());
+    let (from, into) = (TestStore::new(), TestStore::new());
     from.run(STUDY);
     let points = from.store.contents().points;
     let Row { mut key, summary } = from.store.row(points[0].digest).expect("sound").expect("there");
     key.model = MODEL + 1;
     from.store.keep(&from.store.path(key.digest()), &row::write(&key, &summary)).expect("written");
     let merge = || {
-        let mut merged = Merged::default();
+        let mut merged = MergeReport::default();
         into.store.merge(&from.store, &mut merged).expect("writable");
         let left: Vec<String> = merged.left.iter().map(ToString::to_string).collect();
         assert!(left.len() == 1 && left[0].ends_with(": is a result of another version of Flashloom"), "{left:?}");
@@ -538,7 +538,7 @@ fn a_merge_takes_studies_and_times_and_leaves_results_of_other_versions() {
     let count = points.len() as u64;
     assert_eq!(merge(), (count, 0));
     assert_eq!(into.store.studies(), from.store.studies());
-    let times = |place: &Place| fs::read_to_string(place.store.folder.join("timings.jsonl")).expect("there");
+    let times = |place: &TestStore| fs::read_to_string(place.store.folder.join("timings.jsonl")).expect("there");
     assert_eq!(times(&into).lines().count(), points.len());
     let before = (into.files(), times(&into));
     assert_eq!(merge(), (0, count));
@@ -552,7 +552,7 @@ fn a_merge_takes_studies_and_times_and_leaves_results_of_other_versions() {
 
 #[test]
 fn every_flipped_bit_of_a_result_is_noticed() {
-    let place = Place::new();
+    let place = TestStore::new();
     place.run(STUDY);
     let digest = place.store.contents().points[0].digest;
     let Row { key, summary } = place.store.row(digest).expect("sound").expect("there");

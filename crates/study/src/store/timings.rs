@@ -54,7 +54,7 @@ pub enum Basis {
 
 /// The predicted time of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Predicted {
+pub struct PredictedTime {
     /// Predicted processor time of the run, in seconds.
     pub seconds: f64,
     /// The basis of the prediction.
@@ -84,12 +84,12 @@ impl Timings {
     /// Predicts the time of a run on a device of this name; `None` if neither the run nor its number of requests is
     /// known.
     #[must_use]
-    pub fn predict(&self, digest: Digest, device: &str, requests: Option<u64>) -> Option<Predicted> {
+    pub fn predict(&self, digest: Digest, device: &str, requests: Option<u64>) -> Option<PredictedTime> {
         if let Some(seconds) = self.runs.get(&digest) {
-            return Some(Predicted { seconds: *seconds, basis: Basis::Run });
+            return Some(PredictedTime { seconds: *seconds, basis: Basis::Run });
         }
         let (all, sum) = self.devices.get(device).filter(|(all, _)| *all > 0)?;
-        Some(Predicted { seconds: sum / *all as f64 * requests? as f64, basis: Basis::Device })
+        Some(PredictedTime { seconds: sum / *all as f64 * requests? as f64, basis: Basis::Device })
     }
 }
 

@@ -4,7 +4,7 @@ use super::Array;
 
 /// The provenance of a result, which every result file includes.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct About {
+pub struct Provenance {
     /// Version of the program that did the run.
     pub version: String,
     /// Commit of the program that did the run.

@@ -3,7 +3,7 @@
 use base::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use ssd::Resolved;
+use ssd::ResolvedDevice;
 
 use super::{Erases, Report};
 
@@ -24,7 +24,7 @@ pub struct Array {
 impl Array {
     /// The array of a drive.
     #[must_use]
-    pub fn of(drive: &Resolved) -> Self {
+    pub fn of(drive: &ResolvedDevice) -> Self {
         Self {
             unit: base::units::SECTOR * u64::from(drive.geometry.sectors),
             bytes: drive.raw_capacity(),
@@ -89,14 +89,14 @@ mod tests {
     use testkit::small;
 
     use super::*;
-    use crate::summary::{About, Summary};
+    use crate::summary::{Provenance, Summary};
     use crate::testing::settled;
 
     const ARRAY: Array =
         Array { unit: Bytes::new(4096), bytes: Bytes::new(1 << 20), rated_cycles: 3_000, has_one_endurance: true };
 
     fn summary(result: &crate::run::RunResult, array: Array) -> Summary {
-        let about = About { array: Some(array), ..About::default() };
+        let about = Provenance { array: Some(array), ..Provenance::default() };
         Summary::new(&Report { erase_counts: &[1, 3], ..Report::new(&about, result) })
     }
 
@@ -112,7 +112,7 @@ mod tests {
         let wide = summary(&result, Array { unit: Bytes::new(16_384), ..ARRAY });
         assert!((wide.byte_write_amplification.expect("writes") / by_hand - 4.0).abs() < 1e-12);
         assert_eq!(wide.write_amplification, found.write_amplification);
-        let unknown = Summary::new(&Report::new(&About::default(), &result));
+        let unknown = Summary::new(&Report::new(&Provenance::default(), &result));
         assert_eq!((unknown.byte_write_amplification, unknown.endurance), (None, None));
     }
 

@@ -140,7 +140,7 @@ mod tests {
     use super::{EraseRange, ranges};
     use crate::metric::Metric;
     use crate::reconcile::reconcile;
-    use crate::summary::{About, Report, Summary};
+    use crate::summary::{Provenance, Report, Summary};
     use crate::testing::{settled, summary};
 
     #[test]
@@ -148,7 +148,7 @@ mod tests {
         let result = settled(small::with_slc());
         assert_eq!(reconcile(&result), Ok(()));
         // Sixteen SLC blocks of 32 KiB beside 64 MLC blocks of the same size.
-        let about = About { cost: Some(Cost { flash: 4.0, slc_array: 1.0 }), ..About::default() };
+        let about = Provenance { cost: Some(Cost { flash: 4.0, slc_array: 1.0 }), ..Provenance::default() };
         let summary = Summary::new(&Report::new(&about, &result));
         let of = |name: &str| name.parse::<Metric>().expect(name).of(&summary);
         let slc_mlc = summary.slc_mlc.clone().expect("an SLC/MLC drive");
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!((odd.len(), odd[17].blocks, odd[17].max), (18, 1, 34));
         assert_eq!(ranges(&[]), []);
         let result = settled(small::with_slc());
-        let about = About::default();
+        let about = Provenance::default();
         let report = Report { erase_counts: &[1, 3], slc_erase_counts: &[5], ..Report::new(&about, &result) };
         let slc_mlc = Summary::new(&report).slc_mlc.expect("an SLC/MLC drive");
         assert_eq!((slc_mlc.mlc_erase_ranges.len(), slc_mlc.slc_erase_ranges[0].max), (2, 5));

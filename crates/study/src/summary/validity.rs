@@ -11,7 +11,7 @@ use crate::name::{self, Name};
 use crate::run::RunResult;
 use crate::schema;
 use crate::spread::Interval;
-use crate::steady::{Metric, Round, Settled, Verdict};
+use crate::steady::{Metric, Round, SteadyResult, Verdict};
 use crate::validity::{MOST_FAILED, Overload, Validity, is_supported};
 
 /// Facts about a run from which the validity of its numbers can be judged, and warnings.
@@ -141,7 +141,7 @@ impl SteadySummary {
 }
 
 impl WarmUpSummary {
-    fn of(Settled { metric, rounds, verdict }: &Settled) -> Self {
+    fn of(SteadyResult { metric, rounds, verdict }: &SteadyResult) -> Self {
         Self {
             metric: metric.name(),
             verdict: SteadySummary::of(*verdict),

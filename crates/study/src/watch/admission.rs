@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use base::units::Time;
 use flash::backend::AdmissionDelay;
 
-use super::journey::{Leg, Part};
+use super::journey::{JourneyPart, Leg};
 
 /// The most delays that are kept. Delays of the throttle without a gap between them count as one.
 const KEPT: usize = 1 << 12;
@@ -39,18 +39,18 @@ impl AdmissionDelays {
         let mut now = arrival;
         for (begin, end, why) in self.0.range(first..) {
             let (begin, end) = ((*begin).clamp(now, taken), (*end).clamp(now, taken));
-            leg(Part::Queue, now, begin);
+            leg(JourneyPart::Queue, now, begin);
             leg(
                 match why {
-                    AdmissionDelay::PowerState => Part::PowerState,
-                    AdmissionDelay::Throttle => Part::Throttle,
+                    AdmissionDelay::PowerState => JourneyPart::PowerState,
+                    AdmissionDelay::Throttle => JourneyPart::Throttle,
                 },
                 begin,
                 end,
             );
             now = end;
         }
-        leg(Part::Queue, now, taken);
+        leg(JourneyPart::Queue, now, taken);
     }
 }
 
@@ -77,14 +77,17 @@ mod tests {
         assert_eq!(
             legs(0, 60),
             [
-                (Part::Queue, 0, 10),
-                (Part::PowerState, 10, 20),
-                (Part::Queue, 20, 30),
-                (Part::Throttle, 30, 50),
-                (Part::Queue, 50, 60),
+                (JourneyPart::Queue, 0, 10),
+                (JourneyPart::PowerState, 10, 20),
+                (JourneyPart::Queue, 20, 30),
+                (JourneyPart::Throttle, 30, 50),
+                (JourneyPart::Queue, 50, 60),
             ]
         );
-        assert_eq!(legs(15, 35), [(Part::PowerState, 15, 20), (Part::Queue, 20, 30), (Part::Throttle, 30, 35)]);
-        assert_eq!((legs(50, 60), legs(12, 12)), (vec![(Part::Queue, 50, 60)], vec![]));
+        assert_eq!(
+            legs(15, 35),
+            [(JourneyPart::PowerState, 15, 20), (JourneyPart::Queue, 20, 30), (JourneyPart::Throttle, 30, 35)]
+        );
+        assert_eq!((legs(50, 60), legs(12, 12)), (vec![(JourneyPart::Queue, 50, 60)], vec![]));
     }
 }

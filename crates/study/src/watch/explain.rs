@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ssd::Tag;
 
-use super::journey::{Journey, Leg, Part};
+use super::journey::{Journey, JourneyPart, Leg};
 use super::sums::{Sum, Sums};
 use crate::name::{self, Name};
 use crate::schema;
@@ -42,7 +42,7 @@ pub struct Band {
     pub latency_us: f64,
     /// The parts of the mean latency, in microseconds.
     #[serde(deserialize_with = "name::in_order", serialize_with = "by_name")]
-    #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(Part::ALL.map(Part::name))))]
+    #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(JourneyPart::ALL.map(JourneyPart::name))))]
     pub parts_us: Times,
     /// The waits for controllers, dies and channels, and the suspensions, divided by the cause for which these
     /// resources worked meanwhile, in microseconds.
@@ -51,7 +51,7 @@ pub struct Band {
     pub behind_us: Times,
     /// The time in the queue, divided by the parts of the requests that completed meanwhile, in microseconds.
     #[serde(deserialize_with = "name::in_order", serialize_with = "by_name")]
-    #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(Part::ALL.map(Part::name))))]
+    #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(JourneyPart::ALL.map(JourneyPart::name))))]
     pub ahead_us: Times,
     /// The time in the queue, behind an overlapping request, for the buffer and in the FTL, divided by the cause for
     /// which the dies worked meanwhile, in microseconds.
@@ -70,7 +70,8 @@ fn by_name<S: serde::Serializer>(times: &Times, serializer: S) -> Result<S::Ok, 
 
 /// The bands of one kind of request.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-pub struct Explained {
+#[serde(rename = "Explained")]
+pub struct KindBands {
     /// Kind of the requests.
     #[schemars(extend("enum" = IoKind::ALL.map(IoKind::name)))]
     #[serde(deserialize_with = "name::name")]
@@ -84,8 +85,8 @@ fn us(span: Span) -> f64 {
 }
 
 /// Times by part, without zeros.
-fn parts(of: impl Fn(Part) -> f64) -> Times {
-    Part::ALL.into_iter().map(|part| (part.name(), of(part))).filter(|(_, us)| *us > 0.0).collect()
+fn parts(of: impl Fn(JourneyPart) -> f64) -> Times {
+    JourneyPart::ALL.into_iter().map(|part| (part.name(), of(part))).filter(|(_, us)| *us > 0.0).collect()
 }
 
 /// Times by cause, without zeros.
@@ -135,21 +136,21 @@ impl Band {
 
     /// A part's time, in microseconds.
     #[must_use]
-    pub fn part_us(&self, part: Part) -> f64 {
+    pub fn part_us(&self, part: JourneyPart) -> f64 {
         named(&self.parts_us, part.name())
     }
 }
 
 /// The bands of every kind of request that occurred.
 #[must_use]
-pub fn explain(sums: &Sums) -> Vec<Explained> {
+pub fn explain(sums: &Sums) -> Vec<KindBands> {
     let of_kind = |kind: IoKind| {
         let all = sums.requests(kind);
         let cut = |share: f64| (all as f64 * share).round() as u64;
         let bands = BANDS.into_iter().map(|(name, from, to)| (name, cut(from), cut(to)));
         let bands = bands.filter(|(_, from, to)| from < to);
         let bands = bands.map(|(name, from, to)| band(name, to - from, &sums.between(kind, from, to)));
-        Explained { kind: kind.name(), bands: bands.collect() }
+        KindBands { kind: kind.name(), bands: bands.collect() }
     };
     IoKind::ALL.into_iter().map(of_kind).filter(|explained| !explained.bands.is_empty()).collect()
 }
@@ -180,7 +181,7 @@ pub struct OneLeg {
     /// The length of the leg, in microseconds.
     pub took_us: f64,
     /// The part of the time.
-    #[schemars(extend("enum" = Part::ALL.map(Part::name)))]
+    #[schemars(extend("enum" = JourneyPart::ALL.map(JourneyPart::name)))]
     pub part: &'static str,
     /// The number of the drive, in a RAID.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -8,7 +8,7 @@ use ssd::Tag;
 /// A part of a request's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(usize)]
-pub enum Part {
+pub enum JourneyPart {
     /// In the submission queue, while the device serves as many requests as it can.
     Queue,
     /// Behind an earlier request that overlaps.
@@ -52,7 +52,7 @@ pub enum Part {
     Layer,
 }
 
-impl Part {
+impl JourneyPart {
     /// The number of parts, for tables by part.
     pub const COUNT: usize = 20;
     /// All parts, in the order of tables by part.
@@ -116,7 +116,7 @@ impl Part {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leg {
     /// The part of the time to which the leg belongs.
-    pub part: Part,
+    pub part: JourneyPart,
     /// The start of the leg.
     pub from: Time,
     /// The end of the leg.
@@ -138,13 +138,13 @@ pub struct Journey {
     pub arrival: Time,
     /// The time at which the request completed.
     pub end: Time,
-    /// The time of the request by [`Part`].
-    pub parts: [Span; Part::COUNT],
+    /// The time of the request by [`JourneyPart`].
+    pub parts: [Span; JourneyPart::COUNT],
     /// The waits for controllers, dies and channels, and the suspensions, divided by the [`Cause`] for which these
     /// resources worked meanwhile; the remainder has no known cause.
     pub behind: [Span; Cause::COUNT],
     /// The time in the queue, divided by the parts of the requests that completed meanwhile.
-    pub ahead: [Span; Part::COUNT],
+    pub ahead: [Span; JourneyPart::COUNT],
     /// The time in the queue, behind an overlapping request, for the buffer and in the FTL, divided by the [`Cause`]
     /// for which the dies worked meanwhile.
     pub meanwhile: [Span; Cause::COUNT],

@@ -13,16 +13,16 @@ use ssd::Tag;
 
 use super::admission::AdmissionDelays;
 use super::host_memory;
-use super::journey::{Journey, Leg, Part};
-use super::meanwhile::{Divided, Meanwhile};
+use super::journey::{Journey, JourneyPart, Leg};
+use super::meanwhile::{DividedWait, RunningSums};
 use super::recent::Recent;
 use super::sums::Sums;
-use super::track::Began;
+use super::track::ActiveRequest;
 use super::tracks::{Track, Tracks};
 
 /// A list whose commands are finishing.
 #[derive(Clone, Debug, Default)]
-struct Done {
+struct FinishingList {
     under_way: u32,
     submitted: Time,
     /// The activity of the controller while the list waited for it, by cause.
@@ -31,7 +31,7 @@ struct Done {
     tracks: Vec<(Time, u32)>,
 }
 
-impl Done {
+impl FinishingList {
     /// The command that a command of this list waited for, if any: the first that finished at the instant at which the
     /// command became ready.
     fn before(&self, track: &Track) -> Option<u32> {
@@ -67,7 +67,7 @@ struct Stops {
     kept_until: Time,
     kept_behind: [Span; Cause::COUNT],
     /// The time in the queue, divided by the drive's work meanwhile.
-    queued: Divided,
+    queued: DividedWait,
     /// The legs from the arrival of the request until the drive takes it.
     admission: Vec<Leg>,
     /// The times in which the request's look-ups read the host's memory, in the order of their ends.
@@ -79,7 +79,7 @@ pub(super) struct Journeys {
     tracks: Tracks,
     /// The track of each command in flight, by the number of the command.
     commands: Vec<Option<u32>>,
-    lists: Vec<Done>,
+    lists: Vec<FinishingList>,
     requests: Vec<Stops>,
     dies: Vec<Recent>,
     channels: Vec<Recent>,
@@ -89,7 +89,7 @@ pub(super) struct Journeys {
     /// The times in which the drive took no requests.
     delays: AdmissionDelays,
     /// The drive's work over time, for waits that no resource explains.
-    meanwhile: Meanwhile,
+    meanwhile: RunningSums,
     /// For each controller: the time since which it holds a list, and the cause of the list.
     holds: Vec<Option<(Time, Cause)>>,
     /// All completed requests, if they are kept.
@@ -221,10 +221,10 @@ impl Journeys {
                 let track = &mut self.tracks[number];
                 track.finished = moment.at;
                 let last = track.legs.last().map_or(track.ready, |leg| leg.until);
-                let rest = if track.out { track.decoding() } else { Part::Die };
+                let rest = if track.out { track.decoding() } else { JourneyPart::Die };
                 fill(&mut track.legs, last, moment.at, rest, None);
                 if moment.command.cause == Cause::Parity {
-                    track.legs.iter_mut().for_each(|leg| leg.part = Part::Rebuild);
+                    track.legs.iter_mut().for_each(|leg| leg.part = JourneyPart::Rebuild);
                 }
                 let (list, own) = (track.list as usize, track.behind);
                 let before = self.lists[list].before(&self.tracks[number]);
@@ -321,20 +321,20 @@ impl Journeys {
             at(&mut self.dies, phase.die).add(last, asked, &mut track.behind);
             let stopped = std::mem::replace(&mut track.stopped, phase.primitive == Primitive::Suspend);
             let waits = match std::mem::take(&mut track.capped) {
-                true => Part::PowerCap,
-                false if stopped => Part::Suspended,
-                false => Part::Die,
+                true => JourneyPart::PowerCap,
+                false if stopped => JourneyPart::Suspended,
+                false => JourneyPart::Die,
             };
             fill(&mut track.legs, last, asked, waits, Some(Resource::Array(phase.die)));
             let works = match phase.resource {
-                Resource::Array(_) | Resource::Plane(_) | Resource::Decoder(_) => Part::Array,
+                Resource::Array(_) | Resource::Plane(_) | Resource::Decoder(_) => JourneyPart::Array,
                 Resource::Channel(number) => {
                     at(&mut self.channels, number).add(asked, phase.from, &mut track.behind);
-                    fill(&mut track.legs, asked, phase.from, Part::Channel, Some(phase.resource));
-                    Part::Transfer
+                    fill(&mut track.legs, asked, phase.from, JourneyPart::Channel, Some(phase.resource));
+                    JourneyPart::Transfer
                 }
             };
-            let works = if track.again { Part::Retry } else { works };
+            let works = if track.again { JourneyPart::Retry } else { works };
             fill(&mut track.legs, phase.from.max(last), phase.until, works, Some(phase.resource));
         }
         self.meanwhile.worked(phase.until - phase.from, phase.cause);
@@ -369,7 +369,7 @@ impl Journeys {
         legs.pop_if(|leg| leg.from == leg.until);
     }
 
-    pub(super) fn request(&mut self, now: Time, owner: NonZeroU32, step: RequestStep, of: &Began) {
+    pub(super) fn request(&mut self, now: Time, owner: NonZeroU32, step: RequestStep, of: &ActiveRequest) {
         let stops = at(&mut self.requests, owner.get());
         match step {
             RequestStep::HostMemory { from, until } => stops.host_memory.push((from, until)),
@@ -378,9 +378,9 @@ impl Journeys {
                 admission.clear();
                 let mut host_memory = std::mem::take(&mut stops.host_memory);
                 host_memory.clear();
-                let mut queued = Divided::default();
+                let mut queued = DividedWait::default();
                 self.delays.legs((of.arrival, now), |leg| {
-                    if leg.part == Part::Queue {
+                    if leg.part == JourneyPart::Queue {
                         queued.add(&self.meanwhile.divide((leg.from, leg.until), now));
                     }
                     admission.push(leg);
@@ -401,10 +401,10 @@ impl Journeys {
                 }
                 collect(legs, of, stops, path, now, &self.serial);
                 host_memory::part(legs, &stops.host_memory);
-                let mut parts = [Span::ZERO; Part::COUNT];
+                let mut parts = [Span::ZERO; JourneyPart::COUNT];
                 legs.iter().for_each(|leg| parts[leg.part as usize] += leg.until - leg.from);
-                let Began { tag, io, arrival, .. } = *of;
-                let Divided { parts: ahead, causes: mut meanwhile } = stops.queued;
+                let ActiveRequest { tag, io, arrival, .. } = *of;
+                let DividedWait { parts: ahead, causes: mut meanwhile } = stops.queued;
                 for leg in legs.iter().filter(|leg| leg.part.is_no_resource()) {
                     add(&mut meanwhile, &self.meanwhile.divide((leg.from, leg.until), now).causes);
                 }
@@ -424,7 +424,7 @@ fn add(to: &mut [Span; Cause::COUNT], more: &[Span; Cause::COUNT]) {
 }
 
 /// Adds a leg, unless it is empty.
-fn fill(legs: &mut Vec<Leg>, from: Time, until: Time, part: Part, at: Option<Resource>) {
+fn fill(legs: &mut Vec<Leg>, from: Time, until: Time, part: JourneyPart, at: Option<Resource>) {
     if from < until {
         legs.push(Leg { part, from, until, at, drive: None });
     }
@@ -434,7 +434,7 @@ fn fill(legs: &mut Vec<Leg>, from: Time, until: Time, part: Part, at: Option<Res
 fn gap(
     legs: &mut Vec<Leg>,
     (from, until): (Time, Time),
-    part: Part,
+    part: JourneyPart,
     serial: &Recent,
     behind: &mut [Span; Cause::COUNT],
 ) {
@@ -444,7 +444,7 @@ fn gap(
     let mut now = from;
     for (began, ended, cause) in serial.between(from, until) {
         fill(legs, now, began, part, None);
-        fill(legs, began, ended, Part::Controller, None);
+        fill(legs, began, ended, JourneyPart::Controller, None);
         behind[cause as usize] += ended - began;
         now = ended;
     }
@@ -452,19 +452,20 @@ fn gap(
 }
 
 /// Adds all legs of a request, in order. `path` are the legs of its flash commands.
-fn collect(legs: &mut Vec<Leg>, of: &Began, stops: &mut Stops, path: &[Leg], end: Time, serial: &Recent) {
+fn collect(legs: &mut Vec<Leg>, of: &ActiveRequest, stops: &mut Stops, path: &[Leg], end: Time, serial: &Recent) {
     legs.append(&mut stops.admission);
-    fill(legs, of.at, stops.clear, Part::Overlap, None);
-    fill(legs, stops.clear, stops.here, Part::Link, None);
+    fill(legs, of.at, stops.clear, JourneyPart::Overlap, None);
+    fill(legs, stops.clear, stops.here, JourneyPart::Link, None);
     let mut now = stops.here;
     for leg in path.iter().filter(|leg| leg.until > stops.here) {
         // The request may have joined a list that was submitted before it.
         let from = leg.from.max(stops.here);
-        gap(legs, (now, from), Part::Ftl, serial, &mut stops.behind);
+        gap(legs, (now, from), JourneyPart::Ftl, serial, &mut stops.behind);
         fill(legs, from, leg.until, leg.part, leg.at);
         now = leg.until;
     }
-    let rest = if path.is_empty() && of.io.kind != base::io::IoKind::Read { Part::Buffer } else { Part::Ftl };
+    let rest =
+        if path.is_empty() && of.io.kind != base::io::IoKind::Read { JourneyPart::Buffer } else { JourneyPart::Ftl };
     gap(legs, (now, stops.served), rest, serial, &mut stops.behind);
-    fill(legs, stops.served, end, Part::Link, None);
+    fill(legs, stops.served, end, JourneyPart::Link, None);
 }

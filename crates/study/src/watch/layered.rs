@@ -15,13 +15,13 @@ use flash::nand::Sector;
 use ssd::{Completion, Counters, Drive, Layer, LayerRequest, LayerStep, Request, Ssd};
 
 use super::Watch;
-use super::explain::Explained;
-use super::journey::{Journey, Leg, Part};
+use super::explain::KindBands;
+use super::journey::{Journey, JourneyPart, Leg};
 use crate::inspect::Inspect;
 
 /// A request to a drive that has ended.
 #[derive(Debug)]
-struct Ended {
+struct EndedRequest {
     drive: u32,
     journey: Journey,
     legs: Vec<Leg>,
@@ -29,22 +29,22 @@ struct Ended {
 
 /// A layer with an optional observer of its requests.
 #[derive(Debug)]
-pub struct Layered<S, L> {
+pub struct ObservedLayer<S, L> {
     layer: L,
     watch: Option<Watch>,
     /// Requests to drives that have ended, by the upper half of their tags, which is the number of the layer's request.
-    ended: BTreeMap<u32, Vec<Ended>>,
+    ended: BTreeMap<u32, Vec<EndedRequest>>,
     sector: PhantomData<S>,
 }
 
-impl<S: Sector, L: Layer<S>> Layered<S, L> {
+impl<S: Sector, L: Layer<S>> ObservedLayer<S, L> {
     /// Creates the observer for a drive of an observed layer.
     #[must_use]
     pub fn member() -> Watch {
         Watch::of_member()
     }
 
-    /// Wraps a layer. If there is an observer, each drive must be observed by a [`Layered::member`].
+    /// Wraps a layer. If there is an observer, each drive must be observed by a [`ObservedLayer::member`].
     pub fn new(mut layer: L, watch: Option<Watch>) -> Self {
         if watch.is_some() {
             layer.notes().keep();
@@ -63,7 +63,7 @@ impl<S: Sector, L: Layer<S>> Layered<S, L> {
             let member = of.observer_mut::<Watch>().and_then(|watch| watch.journeys.as_mut());
             for (journey, legs) in member.map(|journeys| journeys.take()).unwrap_or_default() {
                 let number = (journey.tag >> u32::BITS) as u32;
-                self.ended.entry(number).or_default().push(Ended { drive, journey, legs });
+                self.ended.entry(number).or_default().push(EndedRequest { drive, journey, legs });
             }
         }
         let drives = self.layer.drives_mut().len();
@@ -85,28 +85,28 @@ impl<S: Sector, L: Layer<S>> Layered<S, L> {
 }
 
 /// The parts of a request, its legs, and the time for which it waited for each drive.
-fn compose(request: &LayerRequest, ended: &[Ended], drives: usize) -> (Journey, Vec<Leg>, Vec<Span>) {
+fn compose(request: &LayerRequest, ended: &[EndedRequest], drives: usize) -> (Journey, Vec<Leg>, Vec<Span>) {
     let LayerRequest { tag, io, arrival, start, end, .. } = *request;
     let mut journey = Journey {
         tag,
         io,
         arrival,
         end,
-        parts: [Span::ZERO; Part::COUNT],
+        parts: [Span::ZERO; JourneyPart::COUNT],
         behind: [Span::ZERO; Cause::COUNT],
-        ahead: [Span::ZERO; Part::COUNT],
+        ahead: [Span::ZERO; JourneyPart::COUNT],
         meanwhile: [Span::ZERO; Cause::COUNT],
     };
     let (mut legs, mut waits, mut now) = (Vec::new(), vec![Span::ZERO; drives], start);
-    let fill = |legs: &mut Vec<Leg>, from: Time, until: Time, part: Part, drive: Option<u32>| {
+    let fill = |legs: &mut Vec<Leg>, from: Time, until: Time, part: JourneyPart, drive: Option<u32>| {
         if from < until {
             legs.push(Leg { part, from, until, at: None, drive });
         }
     };
-    fill(&mut legs, arrival, start, Part::Overlap, None);
+    fill(&mut legs, arrival, start, JourneyPart::Overlap, None);
     for step in &request.steps {
         let LayerStep { from, until, drive, is_journal, .. } = *step;
-        fill(&mut legs, now, from, Part::Layer, None);
+        fill(&mut legs, now, from, JourneyPart::Layer, None);
         waits[drive as usize] += until - from;
         let named = (drives > 1).then_some(drive);
         let of_step = ended.iter().find(|ended| {
@@ -115,8 +115,8 @@ fn compose(request: &LayerRequest, ended: &[Ended], drives: usize) -> (Journey, 
                 && (ended.journey.arrival, ended.journey.end) == (from, until)
         });
         match of_step {
-            _ if is_journal => fill(&mut legs, from, until, Part::Journal, named),
-            None => fill(&mut legs, from, until, Part::Layer, named),
+            _ if is_journal => fill(&mut legs, from, until, JourneyPart::Journal, named),
+            None => fill(&mut legs, from, until, JourneyPart::Layer, named),
             Some(of) => {
                 legs.extend(of.legs.iter().map(|leg| Leg { drive: named, ..*leg }));
                 add(&mut journey.behind, &of.journey.behind);
@@ -126,7 +126,7 @@ fn compose(request: &LayerRequest, ended: &[Ended], drives: usize) -> (Journey, 
         }
         now = until;
     }
-    fill(&mut legs, now, end, Part::Layer, None);
+    fill(&mut legs, now, end, JourneyPart::Layer, None);
     legs.iter().for_each(|leg| journey.parts[leg.part as usize] += leg.until - leg.from);
     (journey, legs, waits)
 }
@@ -135,7 +135,7 @@ fn add<const N: usize>(sum: &mut [Span; N], more: &[Span; N]) {
     sum.iter_mut().zip(more).for_each(|(sum, span)| *sum += *span);
 }
 
-impl<S: Sector, L: Layer<S>> Drive<S> for Layered<S, L> {
+impl<S: Sector, L: Layer<S>> Drive<S> for ObservedLayer<S, L> {
     fn capacity(&self) -> Sectors {
         self.layer.capacity()
     }
@@ -175,7 +175,7 @@ impl<S: Sector, L: Layer<S>> Drive<S> for Layered<S, L> {
     }
 }
 
-impl<S: Sector, L: Layer<S> + Inspect> Inspect for Layered<S, L> {
+impl<S: Sector, L: Layer<S> + Inspect> Inspect for ObservedLayer<S, L> {
     fn begin(&mut self, at: Time) {
         self.members().for_each(|watch| watch.begin(at));
         self.watch.iter_mut().for_each(|watch| watch.begin(at));
@@ -190,7 +190,7 @@ impl<S: Sector, L: Layer<S> + Inspect> Inspect for Layered<S, L> {
         self.watch.take()
     }
 
-    fn explained(&mut self) -> Vec<Explained> {
+    fn explained(&mut self) -> Vec<KindBands> {
         self.watch.as_mut().map_or_else(Vec::new, Watch::explained)
     }
 

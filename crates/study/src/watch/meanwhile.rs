@@ -14,25 +14,25 @@ use std::iter::zip;
 use base::units::{Span, Time};
 use flash::backend::Cause;
 
-use super::journey::Part;
+use super::journey::JourneyPart;
 
 /// Work over some time, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Work {
     /// The parts of completed requests, without their time in the queue.
-    parts: [f64; Part::COUNT],
+    parts: [f64; JourneyPart::COUNT],
     /// The work of all dies, by cause.
     causes: [f64; Cause::COUNT],
 }
 
 /// A wait divided by the work meanwhile. A remainder has no known reason: no request completed, and no die worked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Divided {
-    pub(super) parts: [Span; Part::COUNT],
+pub(super) struct DividedWait {
+    pub(super) parts: [Span; JourneyPart::COUNT],
     pub(super) causes: [Span; Cause::COUNT],
 }
 
-impl Divided {
+impl DividedWait {
     /// Adds another wait.
     pub(super) fn add(&mut self, other: &Self) {
         zip(&mut self.parts, other.parts).for_each(|(sum, more)| *sum += more);
@@ -48,18 +48,18 @@ const MARKS: usize = 1 << 12;
 /// When there are too many instants, every second one of the older half is dropped. So the recent past is known
 /// exactly, and the distance of instants grows with their age.
 #[derive(Clone, Debug)]
-pub(super) struct Meanwhile {
+pub(super) struct RunningSums {
     marks: Vec<(Time, Work)>,
     now: Work,
 }
 
-impl Default for Meanwhile {
+impl Default for RunningSums {
     fn default() -> Self {
         Self { marks: vec![(Time::ZERO, Work::default())], now: Work::default() }
     }
 }
 
-impl Meanwhile {
+impl RunningSums {
     /// Adds work of a die. The whole span counts at its begin.
     pub(super) fn worked(&mut self, span: Span, cause: Cause) {
         self.now.causes[cause as usize] += span.as_us_f64();
@@ -71,9 +71,9 @@ impl Meanwhile {
     }
 
     /// Adds the parts of a completed request, without its time in the queue.
-    pub(super) fn completed(&mut self, now: Time, parts: &[Span; Part::COUNT]) {
-        for (part, (sum, span)) in zip(Part::ALL, zip(&mut self.now.parts, parts)) {
-            if part != Part::Queue && !span.is_zero() {
+    pub(super) fn completed(&mut self, now: Time, parts: &[Span; JourneyPart::COUNT]) {
+        for (part, (sum, span)) in zip(JourneyPart::ALL, zip(&mut self.now.parts, parts)) {
+            if part != JourneyPart::Queue && !span.is_zero() {
                 *sum += span.as_us_f64();
             }
         }
@@ -108,10 +108,10 @@ impl Meanwhile {
     }
 
     /// Divides the wait between two times, not after `now`, by the work meanwhile.
-    pub(super) fn divide(&self, (from, until): (Time, Time), now: Time) -> Divided {
+    pub(super) fn divide(&self, (from, until): (Time, Time), now: Time) -> DividedWait {
         let (before, after) = (self.at(from, now), self.at(until, now));
         let wait = until - from;
-        Divided {
+        DividedWait {
             parts: divide(wait, std::array::from_fn(|i| after.parts[i] - before.parts[i])),
             causes: divide(wait, std::array::from_fn(|i| after.causes[i] - before.causes[i])),
         }
@@ -138,31 +138,31 @@ mod tests {
 
     const US: fn(u64) -> Time = |us| Time::ZERO + Span::from_us(us);
 
-    fn parts(some: &[(Part, u64)]) -> [Span; Part::COUNT] {
-        let mut parts = [Span::ZERO; Part::COUNT];
+    fn parts(some: &[(JourneyPart, u64)]) -> [Span; JourneyPart::COUNT] {
+        let mut parts = [Span::ZERO; JourneyPart::COUNT];
         some.iter().for_each(|(part, us)| parts[*part as usize] = Span::from_us(*us));
         parts
     }
 
     #[test]
     fn a_wait_is_divided_by_what_was_done_meanwhile() {
-        let mut seen = Meanwhile::default();
+        let mut seen = RunningSums::default();
         seen.worked(Span::from_us(30), Cause::Merge);
-        seen.completed(US(10), &parts(&[(Part::Queue, 500), (Part::Buffer, 9), (Part::Link, 1)]));
+        seen.completed(US(10), &parts(&[(JourneyPart::Queue, 500), (JourneyPart::Buffer, 9), (JourneyPart::Link, 1)]));
         seen.worked(Span::from_us(10), Cause::Host);
-        seen.completed(US(20), &parts(&[(Part::Array, 10)]));
+        seen.completed(US(20), &parts(&[(JourneyPart::Array, 10)]));
         // All of the work, without the time in the queue.
         let all = seen.divide((US(0), US(20)), US(20));
-        assert_eq!(all.parts, parts(&[(Part::Buffer, 9), (Part::Link, 1), (Part::Array, 10)]));
+        assert_eq!(all.parts, parts(&[(JourneyPart::Buffer, 9), (JourneyPart::Link, 1), (JourneyPart::Array, 10)]));
         assert_eq!((all.causes[Cause::Merge as usize], all.causes[Cause::Host as usize]), {
             (Span::from_us(15), Span::from_us(5))
         });
         // Half of the work of the first ten microseconds, and all of the second.
         let some = seen.divide((US(5), US(20)), US(20));
-        assert_eq!(some.parts[Part::Array as usize], Span::from_us(10));
-        assert_eq!(some.parts[Part::Buffer as usize], Span::from_ns(4500));
+        assert_eq!(some.parts[JourneyPart::Array as usize], Span::from_us(10));
+        assert_eq!(some.parts[JourneyPart::Buffer as usize], Span::from_ns(4500));
         // No work since then.
-        assert_eq!(seen.divide((US(20), US(40)), US(40)), Divided::default());
+        assert_eq!(seen.divide((US(20), US(40)), US(40)), DividedWait::default());
         // Work that has begun since the last completion counts.
         seen.worked(Span::from_us(1), Cause::Gc);
         assert_eq!(seen.divide((US(20), US(40)), US(40)).causes[Cause::Gc as usize], Span::from_us(20));
@@ -170,19 +170,19 @@ mod tests {
 
     #[test]
     fn old_instants_thin_out_and_the_sums_stay() {
-        let mut seen = Meanwhile::default();
+        let mut seen = RunningSums::default();
         let many = 20 * MARKS as u64;
         for us in 1..=many {
-            seen.completed(US(us), &parts(&[(if us % 4 == 0 { Part::Die } else { Part::Array }, 1)]));
+            seen.completed(US(us), &parts(&[(if us % 4 == 0 { JourneyPart::Die } else { JourneyPart::Array }, 1)]));
             assert!(seen.marks.len() < MARKS);
         }
         let all = seen.divide((US(0), US(many)), US(many));
-        assert_eq!(all.parts, parts(&[(Part::Die, many / 4), (Part::Array, many / 4 * 3)]));
+        assert_eq!(all.parts, parts(&[(JourneyPart::Die, many / 4), (JourneyPart::Array, many / 4 * 3)]));
         // The last instants are exact.
         let last = seen.divide((US(many - 100), US(many)), US(many));
-        assert_eq!(last.parts, parts(&[(Part::Die, 25), (Part::Array, 75)]));
+        assert_eq!(last.parts, parts(&[(JourneyPart::Die, 25), (JourneyPart::Array, 75)]));
         // The first instants are approximate.
-        let first = seen.divide((US(0), US(many / 2)), US(many)).parts[Part::Die as usize].as_us_f64();
+        let first = seen.divide((US(0), US(many / 2)), US(many)).parts[JourneyPart::Die as usize].as_us_f64();
         assert!((first / (many / 8) as f64 - 1.0).abs() < 1e-2, "{first}");
     }
 

@@ -10,12 +10,12 @@ use flash::backend::Cause;
 const RECENT: usize = 512;
 
 /// A piece of work: its begin, its end, and its cause.
-pub(super) type Piece = (Time, Time, Cause);
+pub(super) type WorkPiece = (Time, Time, Cause);
 
 /// The latest pieces of work of a resource, in the order of their ends. In cache mode a die does two pieces at once, so
 /// a piece may begin later than another and end earlier.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Recent(VecDeque<Piece>);
+pub(super) struct Recent(VecDeque<WorkPiece>);
 
 impl Recent {
     pub(super) fn push(&mut self, from: Time, until: Time, cause: Cause) {
@@ -35,7 +35,7 @@ impl Recent {
     }
 
     /// Shortens the piece that ends last to this end, if it ends later. Returns the piece as it was.
-    pub(super) fn shorten_last(&mut self, until: Time) -> Option<Piece> {
+    pub(super) fn shorten_last(&mut self, until: Time) -> Option<WorkPiece> {
         let piece @ (from, ended, cause) = *self.0.back()?;
         if ended <= until {
             return None;
@@ -46,7 +46,7 @@ impl Recent {
     }
 
     /// Shortens this piece to an earlier end, if it is still known.
-    pub(super) fn shorten(&mut self, piece: Piece, until: Time) {
+    pub(super) fn shorten(&mut self, piece: WorkPiece, until: Time) {
         if let Some(place) = self.0.iter().rposition(|known| *known == piece) {
             self.0.remove(place);
             self.push(piece.0, until, piece.2);
@@ -54,7 +54,7 @@ impl Recent {
     }
 
     /// The activity between two times, in order.
-    pub(super) fn between(&self, from: Time, until: Time) -> impl Iterator<Item = Piece> {
+    pub(super) fn between(&self, from: Time, until: Time) -> impl Iterator<Item = WorkPiece> {
         let first = self.0.partition_point(|(_, ended, _)| *ended <= from);
         let some = self.0.range(first..).take_while(move |(began, ..)| *began < until);
         some.map(move |(began, ended, cause)| ((*began).max(from), (*ended).min(until), *cause))

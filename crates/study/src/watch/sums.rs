@@ -8,7 +8,7 @@ use base::io::IoKind;
 use base::units::Span;
 use flash::backend::Cause;
 
-use super::journey::{Journey, Part};
+use super::journey::{Journey, JourneyPart};
 
 /// The number of bins between a latency and its double, as a power of two: requests in one bin differ by less than 0.4
 /// %.
@@ -19,9 +19,9 @@ const FINE: u32 = 8;
 pub(super) struct Sum {
     pub(super) requests: f64,
     pub(super) latency_us: f64,
-    pub(super) parts_us: [f64; Part::COUNT],
+    pub(super) parts_us: [f64; JourneyPart::COUNT],
     pub(super) behind_us: [f64; Cause::COUNT],
-    pub(super) ahead_us: [f64; Part::COUNT],
+    pub(super) ahead_us: [f64; JourneyPart::COUNT],
     pub(super) meanwhile_us: [f64; Cause::COUNT],
     /// The time for which the requests waited for each drive of a layer; empty for a single drive.
     pub(super) drives_us: Vec<f64>,

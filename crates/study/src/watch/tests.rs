@@ -6,13 +6,13 @@ use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Span, Time};
 use flash::backend::{Cause, Primitive, Resource};
-use ssd::{Precondition, Resolved, Spec, Ssd};
+use ssd::{Precondition, ResolvedDevice, Spec, Ssd};
 use testkit::{List, conformance, requests};
 use workload::{Arrival, Pacing};
 
 use super::Watch;
 use super::explain::Band;
-use super::journey::{Journey, Part};
+use super::journey::{Journey, JourneyPart};
 use super::timeline::{Timeline, Window};
 use crate::oracle::Blank;
 use crate::run::{Record, Rules, RunResult};
@@ -22,7 +22,7 @@ fn watch_of(drive: &Ssd<()>) -> &Watch {
 }
 
 /// Runs requests with and without an observer, and checks that the results are equal.
-fn run(resolved: &Resolved, ios: &[Io], depth: u32, watch: Watch, log: &mut Vec<Record>) -> (RunResult, Ssd<()>) {
+fn run(resolved: &ResolvedDevice, ios: &[Io], depth: u32, watch: Watch, log: &mut Vec<Record>) -> (RunResult, Ssd<()>) {
     let arrivals: Vec<_> = ios.iter().map(|io| Arrival::new(Time::ZERO, *io)).collect();
     let source = || List::new(arrivals.clone(), Pacing::Closed { depth });
     let mut watched = Ssd::<()>::new(resolved, 1).observed_by(watch);
@@ -38,7 +38,7 @@ fn run(resolved: &Resolved, ios: &[Io], depth: u32, watch: Watch, log: &mut Vec<
     (result, watched)
 }
 
-fn small(text: &str) -> Resolved {
+fn small(text: &str) -> ResolvedDevice {
     let text = format!(
         "name = \"s\"\nflash = {{ part = \"dirik-2009\", channels = 1, chips = 1, blocks = 40, pages = 16 {text} }}\n\
          host = {{ link = \"none\" }}\nftl = {{ over-provisioning = \"40%\" }}\n"
@@ -48,7 +48,7 @@ fn small(text: &str) -> Resolved {
 }
 
 fn parts(journey: &Journey) -> BTreeMap<&'static str, f64> {
-    let all = Part::ALL.into_iter().map(|part| (part.name(), journey.parts[part as usize].as_us_f64()));
+    let all = JourneyPart::ALL.into_iter().map(|part| (part.name(), journey.parts[part as usize].as_us_f64()));
     all.filter(|(_, us)| *us > 0.0).collect()
 }
 
@@ -74,25 +74,25 @@ fn every_request_is_explained_without_a_gap_on_every_kind_of_device() {
             let name = format!("{}, request {}: {journey:?}", setting.name, journey.tag);
             assert_eq!((journey.tag, journey.io, journey.end), (record.tag, record.io, record.end), "{name}");
             assert_eq!(journey.parts.iter().copied().sum::<Span>(), record.end - record.arrival, "{name}");
-            let waits = |parts: &[Part]| parts.iter().map(|part| journey.parts[*part as usize]).sum::<Span>();
-            let admission = waits(&[Part::Queue, Part::PowerState, Part::Throttle]);
+            let waits = |parts: &[JourneyPart]| parts.iter().map(|part| journey.parts[*part as usize]).sum::<Span>();
+            let admission = waits(&[JourneyPart::Queue, JourneyPart::PowerState, JourneyPart::Throttle]);
             assert_eq!(admission, record.start - record.arrival, "{name}");
             // The parts into which a wait is divided are never more than the wait.
             let of = |causes: &[Span]| causes.iter().copied().sum::<Span>();
-            let elsewhere = [Part::Queue, Part::Overlap, Part::Buffer, Part::Ftl];
+            let elsewhere = [JourneyPart::Queue, JourneyPart::Overlap, JourneyPart::Buffer, JourneyPart::Ftl];
             assert!(
                 of(&journey.behind)
                     <= waits(&[
-                        Part::Controller,
-                        Part::Die,
-                        Part::Channel,
-                        Part::Suspended,
-                        Part::PowerCap,
-                        Part::Rebuild
+                        JourneyPart::Controller,
+                        JourneyPart::Die,
+                        JourneyPart::Channel,
+                        JourneyPart::Suspended,
+                        JourneyPart::PowerCap,
+                        JourneyPart::Rebuild
                     ]),
                 "{name}"
             );
-            assert!(of(&journey.ahead) <= waits(&[Part::Queue]), "{name}");
+            assert!(of(&journey.ahead) <= waits(&[JourneyPart::Queue]), "{name}");
             assert!(of(&journey.meanwhile) <= waits(&elsewhere), "{name}");
         }
         let one = seen.finished().iter().find(|journey| journey.tag == 3).expect("it ended");
@@ -130,11 +130,11 @@ fn a_lone_read_is_array_time_and_transfer_time() {
     let second = watch_of(&drive).finished()[1];
     let waited = parts(&second)["die-wait"];
     assert!((waited - array - transfer).abs() < 1e-6, "{waited}");
-    assert_eq!(second.behind[Cause::Host as usize], second.parts[Part::Die as usize]);
+    assert_eq!(second.behind[Cause::Host as usize], second.parts[JourneyPart::Die as usize]);
     // With a controller for each die, the request waits for the controller.
     let (_, drive) = run(&small(""), &[read(0), read(1)], 2, Watch::default().journeys(None), &mut Vec::new());
     let third = watch_of(&drive).finished()[1];
-    assert_eq!(third.parts[Part::Controller as usize], second.parts[Part::Die as usize]);
+    assert_eq!(third.parts[JourneyPart::Controller as usize], second.parts[JourneyPart::Die as usize]);
     assert_eq!(third.behind, second.behind);
 }
 
@@ -157,7 +157,7 @@ fn decoding_is_a_part_of_its_own_with_the_wait_for_a_decoder() {
         waits.insert("die-wait", array + transfer);
         let seen = parts(&second);
         assert!(waits.iter().all(|(part, us)| (seen[part] - us).abs() < 1e-6), "{seen:?}, {waits:?}");
-        assert_eq!(watch_of(&drive).legs().last().map(|leg| leg.part), Some(Part::Decode));
+        assert_eq!(watch_of(&drive).legs().last().map(|leg| leg.part), Some(JourneyPart::Decode));
     }
 }
 
@@ -208,14 +208,14 @@ fn a_suspended_program_is_cut_and_its_request_waits_for_the_read() {
     let [array, program] = [timing.read[0], timing.program[0]];
     let transfer = timing.transfer[1];
     let [stop, resume] = [5, 2].map(Span::from_us);
-    let of = |journey: &Journey, part: Part| journey.parts[part as usize];
+    let of = |journey: &Journey, part: JourneyPart| journey.parts[part as usize];
     // The read arrives while the data of the program crosses the channel, and waits for the end of this transfer and
     // for the stop.
-    let parts = [Part::Die, Part::Array, Part::Transfer].map(|part| of(&read, part));
+    let parts = [JourneyPart::Die, JourneyPart::Array, JourneyPart::Transfer].map(|part| of(&read, part));
     assert_eq!(parts, [transfer + stop, array, transfer]);
-    let parts = [Part::Transfer, Part::Array, Part::Suspended].map(|part| of(&write, part));
+    let parts = [JourneyPart::Transfer, JourneyPart::Array, JourneyPart::Suspended].map(|part| of(&write, part));
     assert_eq!(parts, [transfer, program + stop + resume, array + transfer]);
-    assert_eq!(write.behind[Cause::Host as usize], of(&write, Part::Suspended));
+    assert_eq!(write.behind[Cause::Host as usize], of(&write, JourneyPart::Suspended));
     let legs: Vec<_> = watch_of(&drive).legs().iter().map(|leg| leg.part.name()).collect();
     assert_eq!(legs, ["transfer", "array", "suspended", "array", "array"], "stop; resumption and the rest");
     let slices = watch_of(&drive).seen().expect("a timeline").slices();
@@ -247,7 +247,7 @@ fn the_queue_of_an_overloaded_drive_is_what_the_requests_ahead_wait_for() {
     // Each write waits for fifteen others, and some of these wait for garbage collection.
     let late = &watch_of(&drive).finished()[400..];
     let sum = |of: &dyn Fn(&Journey) -> Span| late.iter().map(of).sum::<Span>().as_us_f64();
-    let queue = sum(&|journey| journey.parts[Part::Queue as usize]);
+    let queue = sum(&|journey| journey.parts[JourneyPart::Queue as usize]);
     let ahead = sum(&|journey| journey.ahead.iter().copied().sum());
     let gc = sum(&|journey| journey.meanwhile[Cause::Gc as usize]);
     let host = sum(&|journey| journey.meanwhile[Cause::Host as usize]);
@@ -284,7 +284,7 @@ fn bands_run_from_the_fastest_to_the_slowest_requests() {
             |of: &dyn Fn(&Journey) -> Span| some.iter().map(|j| of(j).as_us_f64()).sum::<f64>() / some.len() as f64;
         let latency = mean(&|journey| journey.latency());
         assert!((band.latency_us / latency - 1.0).abs() < 5e-3, "{band:?}, {latency}");
-        for part in Part::ALL {
+        for part in JourneyPart::ALL {
             let exact = mean(&|journey| journey.parts[part as usize]);
             assert!((band.part_us(part) - exact).abs() < 2e-2 * latency, "{band:?}: {part:?} is {exact}");
         }
@@ -343,7 +343,7 @@ fn serial_lists_are_observed_on_both_arrays() {
     let close = |journey: &Journey, us: f64| assert!((parts(journey)["array"] - us).abs() < 1e-6, "{journey:?}");
     close(&large, program);
     close(&small, slc.program[0].as_us_f64() * 2.0);
-    assert_eq!(small.parts[Part::Controller as usize], large.latency());
+    assert_eq!(small.parts[JourneyPart::Controller as usize], large.latency());
     assert_eq!(small.behind[Cause::Host as usize], large.latency());
     let timeline = watch_of(&drive).seen().expect("a timeline");
     let arrays: Vec<_> = timeline.slices().iter().map(|slice| slice.resource).collect();

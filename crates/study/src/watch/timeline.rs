@@ -7,7 +7,7 @@ use base::units::{Lpn, Psn, Span, SuperblockId, Time};
 use flash::backend::{Cause, Level, Moment, Op, Phase, Primitive, Resource};
 use ssd::Tag;
 
-use super::track::{Began, Requests};
+use super::track::{ActiveRequest, TrackedRequests};
 
 /// The maximum number of slices: viewers become slow with more.
 const MOST: usize = 1_000_000;
@@ -76,12 +76,12 @@ pub struct Slice {
     /// The time that the command waited before this step.
     pub waited: Span,
     /// The data of the command.
-    pub about: About,
+    pub about: CommandContext,
 }
 
 /// The place, the mapping units and the request of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct About {
+pub struct CommandContext {
     /// The superblock of the data.
     pub superblock: SuperblockId,
     /// For a program or a copy, the first slot of the superblock that is written.
@@ -98,7 +98,7 @@ pub struct About {
 
 /// An interval in which a controller holds a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct HoldInterval {
     /// Number of the controller, from 0.
     pub unit: u32,
     /// The cause of the list's first command.
@@ -126,7 +126,7 @@ pub struct Request {
 
 /// The value of a level from some time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct LevelReading {
     /// Time at which the level changed.
     pub at: Time,
     /// The level that changed.
@@ -141,12 +141,12 @@ pub struct Timeline {
     window: Window,
     start: Time,
     slices: Vec<Slice>,
-    held: Vec<Held>,
+    held: Vec<HoldInterval>,
     requests: Vec<Request>,
-    levels: Vec<Reading>,
+    levels: Vec<LevelReading>,
     /// The latest value of each level before the window begins.
     latest: [Option<u64>; 4],
-    commands: Vec<About>,
+    commands: Vec<CommandContext>,
     units: Vec<Option<(Time, Cause)>>,
     dropped: u64,
 }
@@ -170,7 +170,7 @@ impl Timeline {
         let first = self.first();
         let all = [Level::Waiting, Level::Active, Level::Buffered, Level::FreeBlocks];
         let known =
-            all.into_iter().filter_map(|level| Some(Reading { at: first, level, value: latest[level as usize]? }));
+            all.into_iter().filter_map(|level| Some(LevelReading { at: first, level, value: latest[level as usize]? }));
         self.levels = known.collect();
     }
 
@@ -194,7 +194,7 @@ impl Timeline {
 
     /// The lists that controllers held, in order of release.
     #[must_use]
-    pub fn held(&self) -> &[Held] {
+    pub fn held(&self) -> &[HoldInterval] {
         &self.held
     }
 
@@ -206,7 +206,7 @@ impl Timeline {
 
     /// The changes of levels, in order.
     #[must_use]
-    pub fn levels(&self) -> &[Reading] {
+    pub fn levels(&self) -> &[LevelReading] {
         &self.levels
     }
 
@@ -228,15 +228,15 @@ impl Timeline {
         from < self.last() && until > self.first()
     }
 
-    pub(super) fn submitted(&mut self, moment: &Moment<'_>, requests: &Requests) {
+    pub(super) fn submitted(&mut self, moment: &Moment<'_>, requests: &TrackedRequests) {
         let index = moment.number as usize;
         if self.commands.len() <= index {
-            self.commands.resize(index + 1, About::default());
+            self.commands.resize(index + 1, CommandContext::default());
         }
         let carries = moment.slots.first().filter(|_| moment.command.op != Op::Erase);
         let request = moment.slots.iter().filter_map(|slot| slot.owner).find_map(|owner| requests.get(owner));
         let (target, op) = (moment.command.target, moment.command.op);
-        self.commands[index] = About {
+        self.commands[index] = CommandContext {
             superblock: target.superblock,
             offset: matches!(op, Op::Program | Op::CopyBack).then_some(target.offset),
             psn: carries.filter(|_| op == Op::Read).map(|slot| slot.psn),
@@ -281,13 +281,13 @@ impl Timeline {
         }
         let before = std::mem::replace(&mut self.units[index], list.map(|(_, cause)| (at, cause)));
         if let Some((from, cause)) = before.filter(|(from, _)| self.overlaps(*from, at) && self.held.len() < MOST) {
-            self.held.push(Held { unit, cause, from, until: at });
+            self.held.push(HoldInterval { unit, cause, from, until: at });
         }
     }
 
-    pub(super) fn ended(&mut self, at: Time, request: &Began) {
+    pub(super) fn ended(&mut self, at: Time, request: &ActiveRequest) {
         if self.overlaps(request.arrival, at) && self.requests.len() < MOST {
-            let Began { tag, arrival, at: begun, io } = *request;
+            let ActiveRequest { tag, arrival, at: begun, io } = *request;
             self.requests.push(Request { tag, io, arrival, begun, end: at });
         }
     }
@@ -301,10 +301,10 @@ impl Timeline {
             *latest = Some(value);
             // The value at the beginning of the window replaces earlier ones.
             self.levels.retain(|reading| reading.level != level);
-            self.levels.push(Reading { at: self.start + self.window.from, level, value });
+            self.levels.push(LevelReading { at: self.start + self.window.from, level, value });
         } else if at < self.start + self.window.until && self.levels.len() < MOST {
             *latest = Some(value);
-            self.levels.push(Reading { at, level, value });
+            self.levels.push(LevelReading { at, level, value });
         }
     }
 }

@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 use base::units::{Span, Time};
 use flash::backend::Cause;
 
-use super::journey::{Leg, Part};
+use super::journey::{JourneyPart, Leg};
 
 /// A command in flight or finished.
 #[derive(Clone, Debug, Default)]
@@ -43,8 +43,8 @@ pub(super) struct Track {
 
 impl Track {
     /// The part to which time in the error correction belongs: a retry if the page is read again.
-    pub(super) const fn decoding(&self) -> Part {
-        if self.again { Part::Retry } else { Part::Decode }
+    pub(super) const fn decoding(&self) -> JourneyPart {
+        if self.again { JourneyPart::Retry } else { JourneyPart::Decode }
     }
 }
 
@@ -128,7 +128,7 @@ impl Tracks {
         for track in way.drain(..).rev().map(|number| &self[number]) {
             if track.before.is_none() && track.waited {
                 let (from, until) = (track.submitted, track.ready);
-                legs.push(Leg { part: Part::Controller, from, until, at: None, drive: None });
+                legs.push(Leg { part: JourneyPart::Controller, from, until, at: None, drive: None });
             }
             legs.extend_from_slice(&track.legs);
         }
@@ -148,7 +148,7 @@ mod tests {
         let track = &mut tracks[number];
         (track.ready, track.finished) = (US(from), US(until));
         track.behind[Cause::Gc as usize] = Span::from_us(1);
-        track.legs.push(Leg { part: Part::Array, from: US(from), until: US(until), at: None, drive: None });
+        track.legs.push(Leg { part: JourneyPart::Array, from: US(from), until: US(until), at: None, drive: None });
         tracks.finish(number, before);
         number
     }
@@ -164,9 +164,9 @@ mod tests {
             tracks.legs(last, &mut legs);
             legs.iter().map(|leg| (leg.part, leg.until.as_ps() / 1_000_000)).collect::<Vec<_>>()
         };
-        let begin = [(Part::Controller, 2), (Part::Array, 5)];
-        assert_eq!(path(&mut tracks, second), [&begin[..], &[(Part::Array, 6)]].concat());
-        assert_eq!(path(&mut tracks, other), [&begin[..], &[(Part::Array, 9)]].concat());
+        let begin = [(JourneyPart::Controller, 2), (JourneyPart::Array, 5)];
+        assert_eq!(path(&mut tracks, second), [&begin[..], &[(JourneyPart::Array, 6)]].concat());
+        assert_eq!(path(&mut tracks, other), [&begin[..], &[(JourneyPart::Array, 9)]].concat());
         assert_eq!(tracks[other].behind[Cause::Gc as usize], Span::from_us(2));
     }
 

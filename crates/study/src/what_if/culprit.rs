@@ -8,16 +8,16 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::schema;
-use crate::watch::explain::{ALL, Band, Explained};
-use crate::watch::journey::Part;
+use crate::watch::explain::{ALL, Band, KindBands};
+use crate::watch::journey::JourneyPart;
 
 /// A part of the time of all requests. Time in the queue counts for the parts of the requests ahead.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Culprit {
     /// The part of a request's time.
     #[serde(serialize_with = "name")]
-    #[schemars(with = "&str", extend("enum" = Part::ALL.map(Part::name)))]
-    pub part: Part,
+    #[schemars(with = "&str", extend("enum" = JourneyPart::ALL.map(JourneyPart::name)))]
+    pub part: JourneyPart,
     /// The share of the part in the time of all requests.
     pub share: f64,
     /// The share of the culprit's time that requests spent in the queue, while requests ahead were in this part.
@@ -29,7 +29,7 @@ pub struct Culprit {
     pub causes: Vec<(Cause, f64)>,
 }
 
-fn name<S: Serializer>(part: &Part, serializer: S) -> Result<S::Ok, S::Error> {
+fn name<S: Serializer>(part: &JourneyPart, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(part.name())
 }
 
@@ -47,8 +47,8 @@ type Sums<const COUNT: usize> = [f64; COUNT];
 #[derive(Default)]
 struct Totals {
     latency: f64,
-    parts: Sums<{ Part::COUNT }>,
-    ahead: Sums<{ Part::COUNT }>,
+    parts: Sums<{ JourneyPart::COUNT }>,
+    ahead: Sums<{ JourneyPart::COUNT }>,
     behind: Sums<{ Cause::COUNT }>,
     meanwhile: Sums<{ Cause::COUNT }>,
 }
@@ -60,7 +60,7 @@ impl Totals {
         let of = |times: &[(&'static str, f64)], name: &str| {
             times.iter().find(|(other, _)| *other == name).map_or(0.0, |(_, us)| us * requests)
         };
-        for part in Part::ALL {
+        for part in JourneyPart::ALL {
             self.parts[part as usize] += of(&band.parts_us, part.name());
             self.ahead[part as usize] += of(&band.ahead_us, part.name());
         }
@@ -75,36 +75,38 @@ impl Culprit {
     /// The parts with the most time over all requests, at most `count`, the largest first. Parts below `LEAST` are
     /// left out.
     #[must_use]
-    pub fn largest(explained: &[Explained], count: usize) -> Vec<Self> {
+    pub fn largest(explained: &[KindBands], count: usize) -> Vec<Self> {
         let mut all = Totals::default();
         explained.iter().flat_map(|of| &of.bands).filter(|band| band.band == ALL).for_each(|band| all.add(band));
         // Time in the queue that was divided among the parts is subtracted from the queue.
         let queued: f64 = all.ahead.iter().sum();
-        all.parts[Part::Queue as usize] -= queued;
+        all.parts[JourneyPart::Queue as usize] -= queued;
         zip(&mut all.parts, all.ahead).for_each(|(part, ahead)| *part += ahead);
-        let culprit = |part: Part| Self {
+        let culprit = |part: JourneyPart| Self {
             part,
             share: all.parts[part as usize] / all.latency,
             queued: all.ahead[part as usize] / all.parts[part as usize],
             causes: causes(match part {
-                Part::Queue | Part::Overlap | Part::Buffer | Part::Ftl => &all.meanwhile,
-                Part::Controller | Part::Die | Part::Channel | Part::Suspended => &all.behind,
-                Part::Link
-                | Part::Array
-                | Part::Transfer
-                | Part::Decode
-                | Part::Retry
-                | Part::Rebuild
-                | Part::PowerCap
-                | Part::PowerState
-                | Part::Throttle
-                | Part::HostMemory
-                | Part::Journal
-                | Part::Layer => &[0.0; Cause::COUNT],
+                JourneyPart::Queue | JourneyPart::Overlap | JourneyPart::Buffer | JourneyPart::Ftl => &all.meanwhile,
+                JourneyPart::Controller | JourneyPart::Die | JourneyPart::Channel | JourneyPart::Suspended => {
+                    &all.behind
+                }
+                JourneyPart::Link
+                | JourneyPart::Array
+                | JourneyPart::Transfer
+                | JourneyPart::Decode
+                | JourneyPart::Retry
+                | JourneyPart::Rebuild
+                | JourneyPart::PowerCap
+                | JourneyPart::PowerState
+                | JourneyPart::Throttle
+                | JourneyPart::HostMemory
+                | JourneyPart::Journal
+                | JourneyPart::Layer => &[0.0; Cause::COUNT],
             }),
         };
         let mut largest: Vec<Self> =
-            Part::ALL.into_iter().map(culprit).filter(|culprit| culprit.share >= LEAST).collect();
+            JourneyPart::ALL.into_iter().map(culprit).filter(|culprit| culprit.share >= LEAST).collect();
         largest.sort_by(|a, b| b.share.total_cmp(&a.share));
         largest.truncate(count);
         largest
@@ -145,14 +147,14 @@ mod tests {
         read.ahead_us = vec![("buffer", 45.0), ("array", 5.0)];
         read.meanwhile_us = vec![("merge", 36.0), ("host", 12.0)];
         let write = band(1, 400.0, &[("array", 400.0)]);
-        let explained = [("read", read), ("write", write)].map(|(kind, band)| Explained { kind, bands: vec![band] });
+        let explained = [("read", read), ("write", write)].map(|(kind, band)| KindBands { kind, bands: vec![band] });
         let largest = Culprit::largest(&explained, 9);
         let seen: Vec<_> = largest.iter().map(|of| (of.part, of.share, of.queued)).collect();
         // Of 1,400 us in all: 400 + 50 + 400 us in the array, 450 us for the buffer, and 100 us in the queue while no
         // request completed.
-        let wanted = [(Part::Array, 850.0 / 1400.0, 50.0 / 850.0), (Part::Buffer, 450.0 / 1400.0, 1.0)];
+        let wanted = [(JourneyPart::Array, 850.0 / 1400.0, 50.0 / 850.0), (JourneyPart::Buffer, 450.0 / 1400.0, 1.0)];
         assert_eq!(seen[..2], wanted);
-        assert_eq!(seen[2], (Part::Queue, 100.0 / 1400.0, 0.0));
+        assert_eq!(seen[2], (JourneyPart::Queue, 100.0 / 1400.0, 0.0));
         assert_eq!(largest[1].causes, [(Cause::Merge, 0.75), (Cause::Host, 0.25)]);
         assert_eq!(largest[0].causes, [], "the array works for the request itself");
         assert_eq!(Culprit::largest(&explained, 1).len(), 1);

@@ -4,10 +4,10 @@ use flash::backend::Cause;
 use toml::{Table, Value};
 
 use super::Culprit;
-use crate::watch::journey::Part;
+use crate::watch::journey::JourneyPart;
 
 #[derive(Clone, Copy, Debug)]
-enum To {
+enum KeyChange {
     /// This value, as TOML.
     Be(&'static str),
     /// This value, if the key or its table is missing.
@@ -18,22 +18,22 @@ enum To {
 
 /// The time on which a key acts.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum On {
+enum LeverScope {
     /// This part of the time, whatever the cause.
-    Part(Part),
+    Part(JourneyPart),
     /// Waits during which the flash worked for this cause.
     Cause(Cause),
 }
 
 /// A key, its new value, and the time on which it acts.
-struct Lever(&'static str, To, &'static [On]);
+struct Lever(&'static str, KeyChange, &'static [LeverScope]);
 
-use On::{Cause as Behind, Part as In};
-use To::{Add, Be, Times};
+use KeyChange::{Add, Be, Times};
+use LeverScope::{Cause as Behind, Part as In};
 
-const DIE: On = In(Part::Die);
-const CONTROLLER: On = In(Part::Controller);
-const CHANNEL: On = In(Part::Channel);
+const DIE: LeverScope = In(JourneyPart::Die);
+const CONTROLLER: LeverScope = In(JourneyPart::Controller);
+const CHANNEL: LeverScope = In(JourneyPart::Channel);
 
 /// The levers for all families. A key of another family, or one without effect on a device, is refused by the check of
 /// the description.
@@ -44,16 +44,16 @@ const LEVERS: [Lever; 32] = [
     Lever("flash.arbitration.between-pages", Be("true"), &[CHANNEL]),
     Lever("flash.controllers", Be("none"), &[CONTROLLER]),
     Lever("flash.multi-plane", Be("false"), &[DIE, CONTROLLER]),
-    Lever("flash.multi-plane", Be("true"), &[In(Part::Array)]),
-    Lever("flash.cache-across-lists", Be("true"), &[DIE, In(Part::Array)]),
-    Lever("flash.width", Times(2.0), &[CHANNEL, In(Part::Transfer)]),
+    Lever("flash.multi-plane", Be("true"), &[In(JourneyPart::Array)]),
+    Lever("flash.cache-across-lists", Be("true"), &[DIE, In(JourneyPart::Array)]),
+    Lever("flash.width", Times(2.0), &[CHANNEL, In(JourneyPart::Transfer)]),
     Lever("flash.chips", Times(2.0), &[DIE, CONTROLLER]),
-    Lever("flash.ecc.decoders", Be("per-controller"), &[In(Part::Decode)]),
-    Lever("host.queue-depth", Times(2.0), &[In(Part::Queue)]),
-    Lever("host.read-transfer", Be("cut-through"), &[In(Part::Link)]),
-    Lever("buffer.size", Times(2.0), &[In(Part::Buffer), Behind(Cause::Pad), Behind(Cause::Merge)]),
-    Lever("buffer.size", Add("8MiB"), &[In(Part::Array), Behind(Cause::Pad), Behind(Cause::Merge)]),
-    Lever("buffer.max-superblocks", Times(2.0), &[In(Part::Buffer), Behind(Cause::Merge)]),
+    Lever("flash.ecc.decoders", Be("per-controller"), &[In(JourneyPart::Decode)]),
+    Lever("host.queue-depth", Times(2.0), &[In(JourneyPart::Queue)]),
+    Lever("host.read-transfer", Be("cut-through"), &[In(JourneyPart::Link)]),
+    Lever("buffer.size", Times(2.0), &[In(JourneyPart::Buffer), Behind(Cause::Pad), Behind(Cause::Merge)]),
+    Lever("buffer.size", Add("8MiB"), &[In(JourneyPart::Array), Behind(Cause::Pad), Behind(Cause::Merge)]),
+    Lever("buffer.max-superblocks", Times(2.0), &[In(JourneyPart::Buffer), Behind(Cause::Merge)]),
     Lever("buffer.flush", Be("log"), &[Behind(Cause::Flush), Behind(Cause::Pad), Behind(Cause::Merge)]),
     Lever("ftl.over-provisioning", Times(2.0), &[Behind(Cause::Gc), Behind(Cause::Merge)]),
     Lever("ftl.capacity", Times(0.9), &[Behind(Cause::Gc), Behind(Cause::Merge)]),
@@ -61,15 +61,15 @@ const LEVERS: [Lever; 32] = [
     Lever("ftl.gc.copy-back", Be("true"), &[Behind(Cause::Gc), CHANNEL]),
     Lever("ftl.gc.parallel", Times(2.0), &[Behind(Cause::Gc)]),
     Lever("ftl.placement.policy", Be("least-loaded"), &[DIE, CONTROLLER]),
-    Lever("ftl.map-unit", Times(0.5), &[In(Part::Overlap), Behind(Cause::Pad)]),
+    Lever("ftl.map-unit", Times(0.5), &[In(JourneyPart::Overlap), Behind(Cause::Pad)]),
     Lever("ftl.log.blocks", Times(2.0), &[Behind(Cause::Merge)]),
     Lever("ftl.log.parallel", Times(2.0), &[Behind(Cause::Merge)]),
     Lever("ftl.hydra.chips", Times(2.0), &[Behind(Cause::Merge)]),
     Lever("ftl.wear.threshold", Times(2.0), &[Behind(Cause::Wear)]),
-    Lever("ftl.map.cmt", Times(4.0), &[In(Part::Ftl), Behind(Cause::Map)]),
-    Lever("ftl.map.ctp", Times(4.0), &[In(Part::Ftl), Behind(Cause::Map)]),
-    Lever("ftl.map.cores", Times(2.0), &[In(Part::Ftl)]),
-    Lever("ftl.map", Be("{ kind = \"ram\" }"), &[In(Part::Ftl), Behind(Cause::Map)]),
+    Lever("ftl.map.cmt", Times(4.0), &[In(JourneyPart::Ftl), Behind(Cause::Map)]),
+    Lever("ftl.map.ctp", Times(4.0), &[In(JourneyPart::Ftl), Behind(Cause::Map)]),
+    Lever("ftl.map.cores", Times(2.0), &[In(JourneyPart::Ftl)]),
+    Lever("ftl.map", Be("{ kind = \"ram\" }"), &[In(JourneyPart::Ftl), Behind(Cause::Map)]),
 ];
 
 /// The least share of a culprit's wait from which on a cause is acted upon.
@@ -79,8 +79,8 @@ impl Lever {
     fn acts_on(&self, culprit: &Culprit) -> bool {
         let behind = |cause: Cause| culprit.causes.iter().any(|(other, share)| *other == cause && *share >= MUCH);
         self.2.iter().any(|on| match on {
-            On::Part(part) => *part == culprit.part,
-            On::Cause(cause) => behind(*cause),
+            LeverScope::Part(part) => *part == culprit.part,
+            LeverScope::Cause(cause) => behind(*cause),
         })
     }
 

@@ -37,8 +37,8 @@ fn each_change_runs_from_the_state_of_the_drive_as_it_is() {
     let stages = outcome.summaries();
     let explanation = Explanation::new(outcome.watch.expect("somebody watched").bands(), None, &stages);
     let culprits = &explanation.culprits;
-    let parts: Vec<Part> = culprits.iter().map(|culprit| culprit.part).collect();
-    assert_eq!(parts, [Part::Die, Part::Buffer], "{culprits:?}");
+    let parts: Vec<JourneyPart> = culprits.iter().map(|culprit| culprit.part).collect();
+    assert_eq!(parts, [JourneyPart::Die, JourneyPart::Buffer], "{culprits:?}");
 
     let changes = changes(&document, culprits);
     let sets: Vec<&str> = changes.iter().map(|change| change.set.as_str()).collect();
@@ -68,7 +68,7 @@ fn a_change_that_cannot_run_says_why() {
     let mut small = document.clone();
     small.set("ftl.capacity=4KiB").expect("a key");
     let small = device_from(&small).expect("sound");
-    let change = Change { set: "ftl.capacity=4KiB".into(), part: Part::Die, device: small };
+    let change = Change { set: "ftl.capacity=4KiB".into(), part: JourneyPart::Die, device: small };
     let open = |device, state| session(device, state).map_err(|error| error.to_string());
     let trials = run((&base, &[change]), open, None, &|_, _| {}).expect("the drive as it is runs");
     assert!(trials[0].run.is_some() && trials[0].error.is_none());

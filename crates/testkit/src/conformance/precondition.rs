@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use base::engine::Rng;
 use base::units::{Bytes, Ratio, SECTOR};
 use flash::nand::{FaultSpec, Stamp};
-use ssd::{Precondition, Resolved, Ssd};
+use ssd::{Precondition, ResolvedDevice, Ssd};
 
 use super::{Trial, Work, message_of, script};
 use crate::Host;
@@ -49,7 +49,7 @@ fn kinds() -> Vec<(&'static str, FaultSpec)> {
 }
 
 /// The preconditioning steps, each alone and after each step that may precede it.
-fn ways(drive: &Resolved) -> Vec<Vec<Precondition>> {
+fn ways(drive: &ResolvedDevice) -> Vec<Vec<Precondition>> {
     let preload = Precondition::Preload {
         piece: Bytes::new(3 * SECTOR.get() * u64::from(drive.geometry.sectors)),
         extent: Bytes::new(drive.capacity().bytes().get() / 2),
@@ -87,7 +87,7 @@ pub(super) fn precondition(trial: &Trial<'_>) -> Work {
     work
 }
 
-fn one(resolved: &Resolved, seed: u64, way: &[Precondition]) -> Work {
+fn one(resolved: &ResolvedDevice, seed: u64, way: &[Precondition]) -> Work {
     let mut ssd = Ssd::<Stamp>::new(resolved, seed);
     let worn_out = way.iter().any(|step| {
         let refused = ssd.precondition(*step, &mut |_, _| {}).refused;

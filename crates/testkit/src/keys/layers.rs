@@ -6,7 +6,7 @@ use base::engine::Rng;
 use base::io::{Io, IoKind, PlacementId};
 use base::units::{Lba, Sectors, Time};
 use raid::Raid;
-use ssd::{Completion, Drive, DriveKind, Precondition, QueueId, RaidSpec, Request, Resolved, Spec, Ssd};
+use ssd::{Completion, Drive, DriveKind, Precondition, QueueId, RaidSpec, Request, ResolvedDevice, Spec, Ssd};
 use translation::{Translation, UsedZones};
 
 use super::loads::{Load, Ran};
@@ -36,7 +36,7 @@ pub(super) fn translation_tables() -> String {
 }
 
 /// Runs a load on a RAID of full drives.
-pub(super) fn run_on_raid(device: &Resolved, spec: &RaidSpec, load: Load) -> Ran {
+pub(super) fn run_on_raid(device: &ResolvedDevice, spec: &RaidSpec, load: Load) -> Ran {
     let drives = (0..device.drives()).map(|number| {
         let mut drive = Ssd::<()>::new(&device.of_drive(number), u64::from(number));
         if number < spec.drives {
@@ -50,7 +50,7 @@ pub(super) fn run_on_raid(device: &Resolved, spec: &RaidSpec, load: Load) -> Ran
 }
 
 /// Runs a load on a translation whose zones are full.
-pub(super) fn run_on_translation(device: &Resolved, load: Load) -> Ran {
+pub(super) fn run_on_translation(device: &ResolvedDevice, load: Load) -> Ran {
     let go_on = &mut |_, _| ControlFlow::Continue(());
     let mut used = UsedZones::new(device, 7);
     for step in [Precondition::Fill, Precondition::RandomOverwrite(1.0)] {

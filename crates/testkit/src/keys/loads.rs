@@ -4,7 +4,7 @@ use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::units::{Age, Lba, Sectors, Span, Temperature, Time};
 use flash::nand::FaultSpec;
-use ssd::{Completion, Drive, Precondition, QueueId, Request, Resolved, Ssd};
+use ssd::{Completion, Drive, Precondition, QueueId, Request, ResolvedDevice, Ssd};
 
 use super::{layers, zones};
 use crate::requests;
@@ -41,7 +41,7 @@ pub struct Ran {
 
 /// Runs a load on a full drive.
 #[must_use]
-pub fn run(device: &Resolved, load: Load) -> Ran {
+pub fn run(device: &ResolvedDevice, load: Load) -> Ran {
     if let Some(spec) = &device.spec.raid {
         return layers::run_on_raid(device, spec, load);
     }

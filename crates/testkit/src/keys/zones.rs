@@ -3,7 +3,7 @@
 use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Span};
-use ssd::{Completion, Drive, QueueId, Request, Resolved, Ssd, ZoneShape};
+use ssd::{Completion, Drive, QueueId, Request, ResolvedDevice, Ssd, ZoneShape};
 
 use super::loads::{Load, Ran};
 
@@ -22,7 +22,7 @@ struct Host {
 }
 
 /// Runs a load on a new drive with zones.
-pub(super) fn run(device: &Resolved, shape: ZoneShape, load: Load) -> Ran {
+pub(super) fn run(device: &ResolvedDevice, shape: ZoneShape, load: Load) -> Ran {
     let ssd = Ssd::new(device, 7);
     let unit = u64::from(device.geometry.sectors);
     let rng = Rng::stream(11, "keys.zones");

@@ -9,7 +9,7 @@ use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors};
 use flash::nand::Stamp;
-use ssd::{Completion, Resolved, Ssd, Status, ZoneState};
+use ssd::{Completion, ResolvedDevice, Ssd, Status, ZoneState};
 
 use super::areas::AreaZone;
 use super::cuts::Lost;
@@ -29,7 +29,7 @@ pub struct Stress {
 ///
 /// # Panics
 /// If an answer or the data is wrong.
-pub fn side_by_side(resolved: &Resolved, seed: u64, batches: u32, stress: Stress) {
+pub fn side_by_side(resolved: &ResolvedDevice, seed: u64, batches: u32, stress: Stress) {
     let mut rng = Rng::stream(seed, "zones.side-by-side");
     let mut host = Host::new(Ssd::new(resolved, seed));
     let count = u64::from(host.shape.max_open.min(host.shape.zones)).min(6);

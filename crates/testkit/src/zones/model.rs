@@ -4,7 +4,7 @@ use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors};
 use flash::nand::Stamp;
-use ssd::{Resolved, Ssd, Status, ZoneState};
+use ssd::{ResolvedDevice, Ssd, Status, ZoneState};
 
 use super::{Host, stamp};
 
@@ -219,7 +219,7 @@ impl Model {
 ///
 /// # Panics
 /// If an answer of the drive is not that of the model.
-pub fn one_by_one(resolved: &Resolved, seed: u64, requests: u32) {
+pub fn one_by_one(resolved: &ResolvedDevice, seed: u64, requests: u32) {
     let mut rng = Rng::stream(seed, "zones.one-by-one");
     let mut host = Host::new(Ssd::new(resolved, seed));
     let shape = host.shape;

@@ -1,7 +1,7 @@
 //! Drives with zones for the checks: fixed ones, and random ones.
 
 use base::engine::Rng;
-use ssd::{Resolved, Spec};
+use ssd::{ResolvedDevice, Spec};
 
 /// A small part with three bits per cell and one-shot programs. (`SLC` has one bit and programs page by page.)
 const TLC: &str = "part = 'kioxia-wd-128l-tlc'";
@@ -14,7 +14,7 @@ fn drive(part: &str, flash: &str, ftl: &str) -> String {
     )
 }
 
-fn resolve(name: &str, text: &str) -> Resolved {
+fn resolve(name: &str, text: &str) -> ResolvedDevice {
     let spec: Spec = toml::from_str(text).unwrap_or_else(|error| panic!("{name}: {text}: {error}"));
     spec.resolve().unwrap_or_else(|faults| panic!("{name}: {text}: {faults:?}"))
 }
@@ -24,7 +24,7 @@ fn resolve(name: &str, text: &str) -> Resolved {
 /// # Panics
 /// If a description is not valid.
 #[must_use]
-pub fn settings() -> Vec<(&'static str, Resolved)> {
+pub fn settings() -> Vec<(&'static str, ResolvedDevice)> {
     let wide = "channels = 2\nchips = 2\nblocks = 12\npages = 6\nplanes = 2\n";
     let flat = "channels = 2\nchips = 2\nblocks = 12\npages = 8\nplanes = 1\n";
     let limits = "max-active = 4, max-open = 3";
@@ -79,7 +79,7 @@ pub fn settings() -> Vec<(&'static str, Resolved)> {
 /// # Panics
 /// If no draw gives a valid drive.
 #[must_use]
-pub fn draw(rng: &mut Rng) -> Resolved {
+pub fn draw(rng: &mut Rng) -> ResolvedDevice {
     let mut pick = |all: &[&'static str]| all[rng.below(all.len() as u64) as usize];
     for _ in 0..100 {
         let tlc = pick(&["y", "n"]) == "y";

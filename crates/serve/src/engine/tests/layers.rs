@@ -1,6 +1,6 @@
 //! Served RAIDs and translations over zones: the behaviour of any drive, and the commands that only layers have.
 
-use ssd::{RaidLevel, Resolved};
+use ssd::{RaidLevel, ResolvedDevice};
 use testkit::{raid, translation};
 
 use super::power::{Life, Saying};
@@ -11,33 +11,33 @@ use crate::Allocation;
 use crate::verify::VerifyStatus;
 
 /// The RAIDs and translations of the conformance suite, each with a name.
-pub(super) fn devices() -> Vec<(String, Resolved)> {
+pub(super) fn devices() -> Vec<(String, ResolvedDevice)> {
     let raids = raid::settings().into_iter().map(|setting| of_drive(&setting.raid, &setting.drive));
     let translations = translation::settings().into_iter().enumerate();
     let translations = translations.map(|(number, setting)| (format!("translation {number}"), setting.device));
     raids.chain(translations).collect()
 }
 
-fn of_drive(raid: &ssd::RaidSpec, drive: &Resolved) -> (String, Resolved) {
+fn of_drive(raid: &ssd::RaidSpec, drive: &ResolvedDevice) -> (String, ResolvedDevice) {
     let spec = Spec { raid: Some(raid.clone()), ..drive.spec.clone() };
     (format!("{:?} of {}", raid.level, raid.drives), spec.resolve().expect("valid"))
 }
 
 /// A RAID of the suite's drives without buffers, whose rebuilds are slow.
-fn raid_of(level: RaidLevel, drives: u32, spares: u32) -> Resolved {
+fn raid_of(level: RaidLevel, drives: u32, spares: u32) -> ResolvedDevice {
     buffered_raid(level, drives, spares, "")
 }
 
-fn buffered_raid(level: RaidLevel, drives: u32, spares: u32, buffer: &str) -> Resolved {
+fn buffered_raid(level: RaidLevel, drives: u32, spares: u32, buffer: &str) -> ResolvedDevice {
     let raid = ssd::RaidSpec { rebuild_rate: base::units::Rate::new(20_000_000), ..raid::raid(level, drives, spares) };
     of_drive(&raid, &raid::drive("", buffer)).1
 }
 
-fn device(resolved: Resolved) -> Device {
+fn device(resolved: ResolvedDevice) -> Device {
     Device { name: "layered".to_owned(), resolved, replaced: Vec::new() }
 }
 
-fn core_of(resolved: &Resolved, on_cut: OnCut, seed: u64) -> Core {
+fn core_of(resolved: &ResolvedDevice, on_cut: OnCut, seed: u64) -> Core {
     let options = EngineOptions { seed, ..EngineOptions::new(device(resolved.clone())) };
     Core::new(options.drive(|_| {}).unwrap_or_else(|error| panic!("{error}")), on_cut)
 }
@@ -147,7 +147,7 @@ fn no_layer_is_accused_in_long_lives() {
     println!("{compared} sectors were compared");
 }
 
-fn with_journal(resolved: &Resolved) -> Resolved {
+fn with_journal(resolved: &ResolvedDevice) -> ResolvedDevice {
     let chunk = Bytes::new(4 << 10);
     let raid = resolved.spec.raid.clone().map(|raid| {
         let journal = Some(chunk * u64::from(8 * raid.drives));

@@ -98,7 +98,7 @@ fn chosen() -> Vec<Setting> {
 }
 
 /// Serves a device, runs the recording, and compares the two.
-fn check(name: &str, resolved: ssd::Resolved, seed: u64) {
+fn check(name: &str, resolved: ssd::ResolvedDevice, seed: u64) {
     check_with(served, name, resolved, seed);
 }
 
@@ -106,7 +106,7 @@ fn check(name: &str, resolved: ssd::Resolved, seed: u64) {
 pub(super) fn check_with(
     served: impl FnOnce(Core, &std::path::Path, u64) -> (Vec<Row>, u64),
     name: &str,
-    resolved: ssd::Resolved,
+    resolved: ssd::ResolvedDevice,
     seed: u64,
 ) {
     let dir = tempfile::tempdir().expect("a folder");

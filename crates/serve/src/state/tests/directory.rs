@@ -7,12 +7,12 @@ use std::path::Path;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors};
 use flash::nand::Bytes512;
-use ssd::{Drive, Precondition, Request, Resolved, Spec, Ssd, Status};
+use ssd::{Drive, Precondition, Request, ResolvedDevice, Spec, Ssd, Status};
 
 use crate::state::{Durability, State, StateDir, StateError};
 
 /// A drive of 32 MiB.
-pub(super) fn device() -> Resolved {
+pub(super) fn device() -> ResolvedDevice {
     let text = "name = \"small\"\nflash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 64, pages = 64 }\n\
                 [ftl]\nmap-unit = \"2KiB\"\nover-provisioning = \"25%\"\n";
     toml::from_str::<Spec>(text).expect("a device").resolve().expect("valid")

@@ -3,7 +3,7 @@
 use base::engine::Rng;
 use flash::nand::Stamp;
 use ftl::EraseWhen;
-use ssd::{Drive, Precondition, Resolved, Ssd};
+use ssd::{Drive, Precondition, ResolvedDevice, Ssd};
 use testkit::conformance::{self, Setting};
 use testkit::{Host, requests};
 
@@ -11,18 +11,19 @@ use super::memory::Memory;
 use crate::state::{Durability, State};
 
 /// All settings of the conformance suite whose flash survives without capacitors, and whole.
-pub(super) fn settings() -> Vec<(String, Resolved)> {
+pub(super) fn settings() -> Vec<(String, ResolvedDevice)> {
     let resolve = |setting: Setting| {
         let resolved = setting.spec.resolve().unwrap_or_else(|error| panic!("{}: {error:?}", setting.name));
         (setting.name, resolved)
     };
     let settings = conformance::settings().into_iter().map(resolve);
-    let keeps = |resolved: &Resolved| resolved.ftl.log.erase == EraseWhen::Copied && resolved.backend.errors.is_none();
+    let keeps =
+        |resolved: &ResolvedDevice| resolved.ftl.log.erase == EraseWhen::Copied && resolved.backend.errors.is_none();
     settings.filter(|(_, resolved)| keeps(resolved)).collect()
 }
 
 /// The settings with these names.
-pub(super) fn named(names: &[&str]) -> Vec<(String, Resolved)> {
+pub(super) fn named(names: &[&str]) -> Vec<(String, ResolvedDevice)> {
     let all = settings();
     let find =
         |name: &&str| all.iter().find(|(other, _)| other == name).unwrap_or_else(|| panic!("no setting {name:?}"));
@@ -35,12 +36,12 @@ pub(super) struct Served {
     pub(super) state: State,
     pub(super) files: Memory,
     pub(super) host: Host,
-    pub(super) resolved: Resolved,
+    pub(super) resolved: ResolvedDevice,
 }
 
 impl Served {
     /// A new drive, or a full one.
-    pub(super) fn new(resolved: &Resolved, seed: u64, fill: bool) -> Self {
+    pub(super) fn new(resolved: &ResolvedDevice, seed: u64, fill: bool) -> Self {
         let mut ssd = Ssd::<Stamp>::new(resolved, seed);
         if fill {
             ssd.precondition(Precondition::Fill, &mut |_, _| {});

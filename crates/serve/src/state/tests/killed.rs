@@ -26,12 +26,18 @@ const FAMILIES: [&str; 12] = [
 ];
 
 /// Two lives of a drive, of which the first ends in write `dies_at` after it was made. False if it had fewer.
-fn lives(resolved: &ssd::Resolved, seed: u64, requests: u32, dies_at: u64) -> bool {
+fn lives(resolved: &ssd::ResolvedDevice, seed: u64, requests: u32, dies_at: u64) -> bool {
     lives_with(resolved, seed, requests, dies_at, |_| {})
 }
 
 /// Two lives as in [`lives`], with a bug planted into the files.
-fn lives_with(resolved: &ssd::Resolved, seed: u64, requests: u32, dies_at: u64, plant: impl FnOnce(&Memory)) -> bool {
+fn lives_with(
+    resolved: &ssd::ResolvedDevice,
+    seed: u64,
+    requests: u32,
+    dies_at: u64,
+    plant: impl FnOnce(&Memory),
+) -> bool {
     let mut rng = Rng::stream(seed, "serve.lives");
     let mut served = Served::new(resolved, seed, seed.is_multiple_of(2));
     plant(&served.files);

@@ -3,7 +3,7 @@
 use super::super::Spec;
 use base::fault::Fault;
 
-fn resolve(flash: &str, ftl: &str, rest: &str) -> Result<crate::Resolved, Vec<Fault>> {
+fn resolve(flash: &str, ftl: &str, rest: &str) -> Result<crate::ResolvedDevice, Vec<Fault>> {
     let text = format!(
         "name = \"h\"\n[flash]\npart = \"K9K8G08U0M\"\nchannels = 1\nblocks = 64\n{flash}\n\
          [ftl]\nkind = \"hydra\"\n{ftl}\n{rest}"

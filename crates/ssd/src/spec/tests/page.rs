@@ -1,11 +1,11 @@
 //! Devices with a page map: resolved values and refused descriptions.
 
 use super::super::Spec;
-use crate::Resolved;
+use crate::ResolvedDevice;
 use base::fault::Fault;
 
 /// Pages of 2 KiB.
-fn resolve(ftl: &str, host: &str) -> Result<Resolved, Vec<Fault>> {
+fn resolve(ftl: &str, host: &str) -> Result<ResolvedDevice, Vec<Fault>> {
     let flash = "part = \"dirik-2009\"\nchannels = 1\nchips = 1\nblocks = 32\npages = 16\nplanes = 1";
     let text = format!("name = \"p\"\n[flash]\n{flash}\n[ftl]\nover-provisioning = \"40%\"\n{ftl}\n[host]\n{host}\n");
     let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"));

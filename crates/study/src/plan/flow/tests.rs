@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::execute::{self, Outcome, Program};
+use crate::execute::{self, Program, StudyOutcome};
 use crate::plan::Plan;
 use crate::summary::Summary;
 
@@ -31,7 +31,7 @@ fn plan(dir: &Path) -> Result<Plan, Faults> {
     Document::read(&dir.join("study.toml")).and_then(|document| Plan::new(&document))
 }
 
-fn outcome(study: &str) -> Outcome {
+fn outcome(study: &str) -> StudyOutcome {
     let dir = folder(study);
     let plan = plan(dir.path()).unwrap_or_else(|faults| panic!("{faults}"));
     execute::run(plan, &Program::default(), None, &|_, _| {}).unwrap_or_else(|error| panic!("{error}"))

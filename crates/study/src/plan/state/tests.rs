@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::*;
-use crate::execute::{self, ExecuteError, Outcome, Program};
+use crate::execute::{self, ExecuteError, Program, StudyOutcome};
 use crate::plan::Plan;
 
 const DRIVE: &str = "flash = { part = \"K9K8G08U0M\", channels = 1, chips = 2, planes = 1, blocks = 32, pages = 8 }\n\
@@ -27,7 +27,7 @@ impl Folder {
         Document::parse(&self.0.path().join("study.toml"), text).and_then(|document| Plan::new(&document))
     }
 
-    fn run(&self, lines: &str) -> Result<Outcome, ExecuteError> {
+    fn run(&self, lines: &str) -> Result<StudyOutcome, ExecuteError> {
         let plan = self.plan(lines).unwrap_or_else(|faults| panic!("{faults}"));
         execute::run(plan, &Program::default(), None, &|_, _| {})
     }

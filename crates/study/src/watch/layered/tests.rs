@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use base::engine::Rng;
 use raid::Raid;
-use ssd::{Precondition, Resolved};
+use ssd::{Precondition, ResolvedDevice};
 use testkit::List;
 use testkit::raid::{Setting, drives};
 use translation::{Translation, UsedZones};
@@ -21,9 +21,9 @@ fn requests(capacity: u64) -> Vec<Arrival> {
 }
 
 /// Runs requests on a layer, and checks that each is explained without a gap. Returns the sum of each part.
-fn check<L: Layer<()> + Inspect>(mut layer: L, name: &str) -> [Span; Part::COUNT] {
+fn check<L: Layer<()> + Inspect>(mut layer: L, name: &str) -> [Span; JourneyPart::COUNT] {
     let drives = layer.drives_mut().len();
-    let mut watched = Layered::new(layer, Some(Watch::default().journeys(Some(7))));
+    let mut watched = ObservedLayer::new(layer, Some(Watch::default().journeys(Some(7))));
     let mut log: Vec<Record> = Vec::new();
     let mut source = List::new(requests(watched.capacity().get()), Pacing::Closed { depth: 8 });
     watched.begin(watched.counters().at);
@@ -32,12 +32,12 @@ fn check<L: Layer<()> + Inspect>(mut layer: L, name: &str) -> [Span; Part::COUNT
     assert!(watched.ended.values().all(Vec::is_empty), "{name}: requests to drives are left over");
     let watch = watched.take_watch().expect("it is watched");
     assert_eq!(watch.finished().len(), log.len(), "{name}");
-    let mut sums = [Span::ZERO; Part::COUNT];
+    let mut sums = [Span::ZERO; JourneyPart::COUNT];
     for (journey, record) in watch.finished().iter().zip(&log) {
         assert_eq!((journey.tag, journey.io, journey.end), (record.tag, record.io, record.end), "{name}");
         assert_eq!(journey.parts.iter().copied().sum::<Span>(), record.end - record.arrival, "{name}: {journey:?}");
-        let waits = |parts: &[Part]| parts.iter().map(|part| journey.parts[*part as usize]).sum::<Span>();
-        assert!(journey.ahead.iter().copied().sum::<Span>() <= waits(&[Part::Queue]), "{name}");
+        let waits = |parts: &[JourneyPart]| parts.iter().map(|part| journey.parts[*part as usize]).sum::<Span>();
+        assert!(journey.ahead.iter().copied().sum::<Span>() <= waits(&[JourneyPart::Queue]), "{name}");
         add(&mut sums, &journey.parts);
     }
     let one = watch.finished().iter().find(|journey| journey.tag == 7).expect("it ended");
@@ -58,12 +58,19 @@ fn observed(of: Vec<Ssd<()>>) -> Vec<Ssd<()>> {
 
 #[test]
 fn every_request_of_a_raid_is_explained() {
-    let mut sums = [Span::ZERO; Part::COUNT];
+    let mut sums = [Span::ZERO; JourneyPart::COUNT];
     for Setting { raid, drive, steps } in testkit::raid::settings() {
         let raid_of = Raid::new(&raid, observed(drives(&raid, &drive, &steps)));
         add(&mut sums, &check(raid_of, &format!("{raid:?}")));
     }
-    let occur = [Part::Overlap, Part::Die, Part::Array, Part::Transfer, Part::Buffer, Part::Journal];
+    let occur = [
+        JourneyPart::Overlap,
+        JourneyPart::Die,
+        JourneyPart::Array,
+        JourneyPart::Transfer,
+        JourneyPart::Buffer,
+        JourneyPart::Journal,
+    ];
     occur.into_iter().for_each(|part| assert!(!sums[part as usize].is_zero(), "{part:?} does not occur"));
 }
 
@@ -76,7 +83,7 @@ fn a_drive_that_fails_leaves_no_gap() {
     check(Raid::new(&raid, observed(drives(&raid, &setting.drive, &setting.steps))), "a drive fails");
 }
 
-fn translation(resolved: &Resolved, steps: &[Precondition]) -> Translation<()> {
+fn translation(resolved: &ResolvedDevice, steps: &[Precondition]) -> Translation<()> {
     let go_on = &mut |_, _| ControlFlow::Continue(());
     let mut used = UsedZones::new(resolved, 1);
     steps.iter().for_each(|step| _ = used.precondition(*step, go_on));
@@ -86,7 +93,7 @@ fn translation(resolved: &Resolved, steps: &[Precondition]) -> Translation<()> {
 
 #[test]
 fn every_request_of_a_translation_is_explained() {
-    let mut sums = [Span::ZERO; Part::COUNT];
+    let mut sums = [Span::ZERO; JourneyPart::COUNT];
     for testkit::translation::Setting { device, steps } in testkit::translation::settings() {
         add(
             &mut sums,
@@ -96,6 +103,6 @@ fn every_request_of_a_translation_is_explained() {
             ),
         );
     }
-    let occur = [Part::Array, Part::Transfer, Part::Layer];
+    let occur = [JourneyPart::Array, JourneyPart::Transfer, JourneyPart::Layer];
     occur.into_iter().for_each(|part| assert!(!sums[part as usize].is_zero(), "{part:?} does not occur"));
 }
