@@ -11,7 +11,7 @@ use std::path::Path;
 use base::io::PlacementId;
 use base::units::Exact;
 use report::run::{rows, table};
-use report::tables::life as life_rows;
+use report::tables;
 use ssd::QueueId;
 use study::catalogue::{self, Device, WorkloadFile};
 use study::output::publish;
@@ -267,7 +267,7 @@ fn report(
     let text = match Form::of(args.output.json, args.output.csv) {
         Form::Json => Summary::json(&summaries),
         Form::Csv => match &summaries[..] {
-            [Summary { life: Some(life), .. }] => life_rows(&life.curve).csv(),
+            [Summary { life: Some(life), .. }] => tables::life(&life.curve).csv(),
             _ => rows(&summaries).csv(),
         },
         Form::Text => tables(&summaries),

@@ -58,14 +58,14 @@ pub use page::{
 };
 pub use port::{
     Background, Direction, Flash, FlushLog, Ftl, HostMemoryBuffer, Mount, OldPlace, Origin, Owner, Owners, PageRead,
-    PageWrite, PowerCycle, Preconditioning, ReclaimUnitHandles, Saved, Service, ZoneReport, ZoneWrite, Zones,
+    PageWrite, PowerCycle, Preconditioning, ReclaimUnitHandles, SavedSectors, Service, ZoneReport, ZoneWrite, Zones,
     full_mask,
 };
 pub use registry::RegisterError;
-pub use sabotage::{Planted, Sabotage};
+pub use sabotage::{PlantedBug, Sabotage};
 pub use slc_mlc::{
-    ArrayShape, DensitySpec, MappingSpec, PageTimes, Probing, SlcMlcConfig, SlcMlcCounters, SlcMlcFtl, SlcMlcSpec,
-    ThresholdBy, WriteCost,
+    ArrayShape, DensitySpec, MappingSpec, PageTimes, ProbeSequence, SlcMlcConfig, SlcMlcCounters, SlcMlcFtl,
+    SlcMlcSpec, ThresholdBy, WriteCost,
 };
 pub use spec::FtlSpec;
 pub use toolkit::WearSpec;

@@ -10,7 +10,7 @@ use std::fmt;
 use crate::connection::ADMIN_IN_CAPSULE;
 use crate::entry::{SubmissionEntry, Transfer};
 use crate::pdu::{
-    DIGEST, Digests, FatalError, Header, InitializeRequest, InitializeResponse, LAST, Output, Reader, Role, Step,
+    DIGEST, Digests, FatalError, Header, InitializeRequest, InitializeResponse, LAST, Output, Reader, Role, StreamPart,
     TermRequest, encode_command, encode_data, fatal, kind,
 };
 use crate::status::Status;
@@ -210,13 +210,13 @@ impl Host {
             return (0, Some(HostEvent::Error(error)));
         }
         match self.reader.step(input) {
-            Step::Incomplete => (0, None),
-            Step::Fatal { error, header } => (input.len(), Some(self.fail(error, header))),
-            Step::Header { taken, header, data, bytes } => match self.header(header, data) {
+            StreamPart::Incomplete => (0, None),
+            StreamPart::Fatal { error, header } => (input.len(), Some(self.fail(error, header))),
+            StreamPart::Header { taken, header, data, bytes } => match self.header(header, data) {
                 Ok(event) => (taken, event),
                 Err(error) => (taken, Some(self.fail(error, bytes))),
             },
-            Step::Data { data, end } => {
+            StreamPart::Data { data, end } => {
                 if let Some(Sink::Command { command_id, .. }) = self.sink
                     && let Some(pending) = self.pending.get_mut(&command_id)
                 {
@@ -224,7 +224,7 @@ impl Host {
                 }
                 (data.len(), if end { self.end_of_data(true) } else { None })
             }
-            Step::Digest { matches } => (DIGEST, self.end_of_data(matches)),
+            StreamPart::Digest { matches } => (DIGEST, self.end_of_data(matches)),
         }
     }
 

@@ -84,7 +84,7 @@ pub struct ExpectSpec {
     pub equal: Option<Equal>,
     /// The numbers must ascend in this order of points.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub order: Option<Ascending>,
+    pub order: Option<AscendingOrder>,
 }
 
 /// The numbers to which the inputs of a measurement were fitted.
@@ -255,8 +255,8 @@ pub struct Equal {
 
 /// `order`: each number exceeds the previous one.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Ascending {
+#[serde(rename = "Ascending", deny_unknown_fields)]
+pub struct AscendingOrder {
     /// The points, in order of their numbers, smallest first.
     pub of: Vec<Assignment>,
     /// The least excess over the previous number.
@@ -275,7 +275,7 @@ pub(crate) enum Condition<'a> {
     Saturates(&'a Saturates),
     Bounded(&'a BoundedRange),
     Equal(&'a Equal),
-    Order(&'a Ascending),
+    Order(&'a AscendingOrder),
 }
 
 impl Bound {

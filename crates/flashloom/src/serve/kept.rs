@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serve::engine::{EngineError, Finding, KeepIn, OnFinding};
+use serve::engine::{EngineError, FileNotice, KeepIn, OnFinding};
 use serve::{Durability, State, StateDir, StateError};
 
 use super::ExportedDrive;
@@ -79,7 +79,7 @@ pub(super) fn keep(args: &ServeArgs, dir: StateDir, stopper: Stop) -> KeepIn {
 fn hears(dir: PathBuf, stopper: Stop) -> OnFinding {
     let mut named = Vec::new();
     Box::new(move |finding| match finding {
-        Finding::Damage(error) => {
+        FileNotice::Damage(error) => {
             let text = error.to_string();
             if named.len() <= NAMED && !named.contains(&text) {
                 match named.len() {
@@ -90,8 +90,8 @@ fn hears(dir: PathBuf, stopper: Stop) -> OnFinding {
             }
         }
         // The command prints the failure at its end.
-        Finding::Failure(_) => stopper.stop(),
-        Finding::Unverified => note(format_args!(
+        FileNotice::Failure(_) => stopper.stop(),
+        FileNotice::Unverified => note(format_args!(
             "{}: nobody knows what this drive has acknowledged before; the first read of each sector is believed",
             dir.display()
         )),

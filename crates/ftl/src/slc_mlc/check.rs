@@ -6,7 +6,7 @@ use flash::nand::{Media, Mode, Spare};
 use super::SlcMlcFtl;
 use super::chains::Chains;
 use super::disk::Disk;
-use super::mapping::Mapping;
+use super::mapping::SlcMlcMapping;
 use super::page_map::{PageMap, Role};
 use super::slc::SectorAt;
 
@@ -33,8 +33,8 @@ impl Disk {
         // For each block, the number of chains or roles that use it.
         let mut parts = vec![0; valid.len()];
         match &self.mlc.mapping {
-            Mapping::Chains(chains) => self.check_chains(chains, media, &mut parts),
-            Mapping::Pages(pages) => check_pages(pages, &mut parts),
+            SlcMlcMapping::Chains(chains) => self.check_chains(chains, media, &mut parts),
+            SlcMlcMapping::Pages(pages) => check_pages(pages, &mut parts),
         }
         for block in blocks.spares() {
             assert!(media.is_erased(SuperblockId::new(block)), "block {block} is spare and holds something");

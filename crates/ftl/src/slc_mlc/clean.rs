@@ -14,7 +14,7 @@ use flash::nand::{Media, Spare, Stream, Target};
 
 use super::disk::Disk;
 use super::due::put_back;
-use super::next::{Array, Next, Outcome, Wakeup};
+use super::next::{ArrayKind, Next, TaskOutcome, Wakeup};
 use super::pages::Store;
 use super::slc::{SectorAt, Slc};
 use crate::port::Flash;
@@ -22,7 +22,7 @@ use crate::sabotage::Sabotage;
 use crate::toolkit::Commands;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum CleaningPhase {
     Begun,
     /// Sectors are being copied to the head.
     Copying,
@@ -34,37 +34,37 @@ enum Phase {
 /// The cleaning of a tail block: a task.
 #[derive(Clone, Debug)]
 pub(super) struct Clean {
-    phase: Phase,
+    phase: CleaningPhase,
 }
 
 impl Clean {
     pub(super) const fn new() -> Self {
-        Self { phase: Phase::Begun }
+        Self { phase: CleaningPhase::Begun }
     }
 
     pub(super) fn step(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, wakeup: Wakeup) -> Next<Store> {
         match self.phase {
-            Phase::Begun => match copy_tail(disk, flash) {
+            CleaningPhase::Begun => match copy_tail(disk, flash) {
                 Some(list) => {
-                    self.phase = Phase::Copying;
-                    Next::List(Array::Slc, list)
+                    self.phase = CleaningPhase::Copying;
+                    Next::List(ArrayKind::Slc, list)
                 }
                 None => self.write_back(disk, flash),
             },
-            Phase::Copying => {
+            CleaningPhase::Copying => {
                 copied(disk, flash, wakeup.list());
                 self.write_back(disk, flash)
             }
-            Phase::WritingBack => match erase_tail(disk, flash) {
+            CleaningPhase::WritingBack => match erase_tail(disk, flash) {
                 Some(list) => {
-                    self.phase = Phase::Erasing;
-                    Next::List(Array::Slc, list)
+                    self.phase = CleaningPhase::Erasing;
+                    Next::List(ArrayKind::Slc, list)
                 }
-                None => Next::Ended(Outcome::Done),
+                None => Next::Ended(TaskOutcome::Done),
             },
-            Phase::Erasing => {
+            CleaningPhase::Erasing => {
                 erased(disk, flash, wakeup.list());
-                Next::Ended(Outcome::Done)
+                Next::Ended(TaskOutcome::Done)
             }
         }
     }
@@ -76,7 +76,7 @@ impl Clean {
         disk.counts.written_back += sectors.len() as u64;
         let above = Store::of_sectors(disk, sectors.iter().map(|found| found.sector), Cause::Merge);
         put_back(&mut disk.vectors.tail, &mut sectors);
-        self.phase = Phase::WritingBack;
+        self.phase = CleaningPhase::WritingBack;
         Next::First(above)
     }
 }

@@ -8,7 +8,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::toolkit::Every;
+use crate::toolkit::PeriodicTrigger;
 
 /// Size classes: 2^0 to 2^10 sectors.
 pub(crate) const SIZES: usize = 11;
@@ -40,13 +40,13 @@ impl ThresholdBy {
 pub(super) struct Filter {
     by: ThresholdBy,
     counts: [u64; SIZES],
-    every: Every,
+    every: PeriodicTrigger,
     threshold: u32,
 }
 
 impl Filter {
     pub(super) const fn new(by: ThresholdBy, period: u32) -> Self {
-        Self { by, counts: [0; SIZES], every: Every::new(period), threshold: FIRST }
+        Self { by, counts: [0; SIZES], every: PeriodicTrigger::new(period), threshold: FIRST }
     }
 
     /// The largest write that counts as hot, in sectors.

@@ -7,13 +7,13 @@ use flash::nand::Geometry;
 use super::filter::Filter;
 use super::log::CircularLog;
 use super::spec::SlcMlcSpec;
-use super::table::{Found, Table};
+use super::table::{EntryLookup, SectorTable};
 use super::throttle::{Throttle, Wear, wears_faster};
 use super::valve::Valve;
 
 /// The decision whether a write goes to the SLC flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum SlcDecision {
     /// The write goes to the SLC flash.
     Accepted,
     /// The write is larger than the threshold, or the SLC flash takes no data now.
@@ -37,7 +37,7 @@ pub(super) struct Slc {
     pub(super) geometry: Geometry,
     /// Slots of a page, each of one sector.
     pub(super) slots: u32,
-    pub(super) table: Table,
+    pub(super) table: SectorTable,
     pub(super) log: CircularLog,
     pub(super) filter: Filter,
     pub(super) throttle: Throttle,
@@ -63,7 +63,7 @@ impl Slc {
     /// slot, and wear.
     pub(super) fn memory(spec: &SlcMlcSpec, geometry: &Geometry, units: u64) -> u64 {
         let (blocks, slots) = (u64::from(geometry.superblock_count()), u64::from(geometry.slot_count()));
-        Table::memory(u64::from(spec.entries(geometry)), blocks, slots) + units + slots + 4 * blocks
+        SectorTable::memory(u64::from(spec.entries(geometry)), blocks, slots) + units + slots + 4 * blocks
     }
 
     pub(super) fn new(
@@ -77,7 +77,7 @@ impl Slc {
         let blocks = (geometry.superblock_count(), geometry.superblock_slots());
         Self {
             slots: geometry.slots,
-            table: Table::new(spec.entries(&geometry), spec.probing, spec.probes, blocks),
+            table: SectorTable::new(spec.entries(&geometry), spec.probing, spec.probes, blocks),
             filter: Filter::new(spec.threshold, spec.recluster_every),
             // At least one block is always erased before the head reaches it.
             throttle: Throttle::new(log.blocks() - 1, spec.throttle_step, spec.throttle_every),
@@ -108,21 +108,21 @@ impl Slc {
 
     /// Decides on a write of `count` sectors, which the filter has counted. If the write is accepted, every sector has
     /// an entry in the table.
-    pub(super) fn judge(&mut self, count: u32, mlc: Wear, sectors: impl Iterator<Item = u32> + Clone) -> Verdict {
+    pub(super) fn judge(&mut self, count: u32, mlc: Wear, sectors: impl Iterator<Item = u32> + Clone) -> SlcDecision {
         if count > self.filter.threshold() || !self.unplaced.is_empty() || self.log.blocks() < 2 {
-            return Verdict::Large;
+            return SlcDecision::Large;
         }
         self.is_throttling = self.throttled && wears_faster(self.wear, mlc);
         if self.is_throttling {
             let found = sectors.clone().all(|sector| self.table.find(sector).is_some());
             let Self { throttle, table, latest, .. } = self;
             if !throttle.active(found, || sectors.clone().for_each(|sector| table.note(sector, *latest))) {
-                return Verdict::Throttled;
+                return SlcDecision::Throttled;
             }
         } else {
             self.throttle.inactive();
         }
-        if self.reserve(sectors) { Verdict::Accepted } else { Verdict::Unplaced }
+        if self.reserve(sectors) { SlcDecision::Accepted } else { SlcDecision::Unplaced }
     }
 
     /// Gives each of these sectors an entry. If that is impossible, gives a new entry to none of them.
@@ -174,11 +174,11 @@ impl Slc {
             return;
         }
         match self.table.find(sector) {
-            Some(Found::Regular(_)) if forced => self.table.make_virtual(sector),
-            Some(Found::Regular(_)) => self.table.remove(sector),
+            Some(EntryLookup::Regular(_)) if forced => self.table.make_virtual(sector),
+            Some(EntryLookup::Regular(_)) => self.table.remove(sector),
             // A virtual entry ends with an accepted write to the MLC flash; a reserved one belongs to a write under
             // way.
-            Some(Found::Virtual(_) | Found::Reserved) | None => return,
+            Some(EntryLookup::Virtual(_) | EntryLookup::Reserved) | None => return,
         }
         self.held[unit as usize] -= 1;
     }

@@ -11,7 +11,7 @@ use super::filter::ThresholdBy;
 use super::mapping::MappingSpec;
 use super::page_map::PageMap;
 use super::place::{RESERVE, block_bytes};
-use super::table::Probing;
+use super::table::ProbeSequence;
 
 /// The FTL of Chang, "A Hybrid Approach to NAND-Flash-Based Solid-State Disks" (IEEE Trans. Computers 59(10), 2010). In
 /// a device without a table `[slc]` the drive is the paper's conventional SSD, and parameters of the SLC flash have no
@@ -34,7 +34,7 @@ pub struct SlcMlcSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash_entries: Option<u32>,
     /// The search for another entry when a sector's entry is taken.
-    pub probing: Probing,
+    pub probing: ProbeSequence,
     /// Entries that a search may examine.
     pub probes: u32,
     /// Whether the throttle keeps the SLC flash from wearing out first (Sec. 3.4).
@@ -66,7 +66,7 @@ impl Default for SlcMlcSpec {
             threshold: ThresholdBy::Partition,
             recluster_every: 1_000,
             hash_entries: None,
-            probing: Probing::Linear,
+            probing: ProbeSequence::Linear,
             probes: 8,
             throttle: true,
             throttle_step: 100,

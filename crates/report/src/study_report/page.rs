@@ -214,7 +214,7 @@ fn points(outcome: &StudyOutcome) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use study::execute::{claims, json as document};
+    use study::execute::{self, claims};
     use testkit::small::STUDY;
 
     use study::metric::Dimension;
@@ -261,7 +261,7 @@ mod tests {
             assert!(html.contains(wanted), "{wanted}");
         }
         let json: serde_json::Value = serde_json::from_str(&page.result).expect("JSON");
-        let whole = document(&program, &outcomes, &claims);
+        let whole = execute::json(&program, &outcomes, &claims);
         let whole: serde_json::Value = serde_json::from_str(&whole).expect("JSON");
         assert_eq!((&json["schema"], &json["claims"]), (&whole["schema"], &whole["claims"]));
         let measured = json.pointer("/claims/0/findings/0/measured").and_then(serde_json::Value::as_str);

@@ -23,15 +23,15 @@ use super::*;
 use crate::Operation;
 
 /// Results by the number of their job.
-type Given = Vec<(u64, Result<Vec<u8>, Failed>)>;
-type Results = Vec<(u64, Time, Result<Vec<u8>, Failed>)>;
+type JobResults = Vec<(u64, Result<Vec<u8>, JobFailure>)>;
+type Results = Vec<(u64, Time, Result<Vec<u8>, JobFailure>)>;
 
 /// A core, a clock, and the results of numbered jobs.
 struct Bench {
     core: Core,
     now: Time,
-    answers: Vec<Answered>,
-    given: Arc<Mutex<Given>>,
+    answers: Vec<AnsweredJob>,
+    given: Arc<Mutex<JobResults>>,
     jobs: u64,
 }
 
@@ -84,7 +84,7 @@ impl Bench {
     }
 
     /// Does one job alone.
-    fn alone(&mut self, operation: Operation, start: u64, sectors: u64) -> Result<Vec<u8>, Failed> {
+    fn alone(&mut self, operation: Operation, start: u64, sectors: u64) -> Result<Vec<u8>, JobFailure> {
         let number = self.submit(operation, start, sectors);
         let results = self.drain();
         results.into_iter().find(|(of, ..)| *of == number).expect("it is answered").2
@@ -150,7 +150,7 @@ fn an_extent_behind_the_end_is_refused_and_one_without_sectors_is_done() {
         for operation in [Operation::Read, Operation::Discard, Operation::WriteZeroes { fua: false }] {
             assert_eq!(
                 bench.alone(operation, start, sectors),
-                Err(Failed::Drive(ssd::Status::OutOfRange)),
+                Err(JobFailure::Drive(ssd::Status::OutOfRange)),
                 "{start} {sectors}"
             );
         }
@@ -204,14 +204,14 @@ fn a_planned_fault_fails_one_operation() {
     bench.drain();
     bench
         .core
-        .plan(Fault { operation: flash::nand::Failing::Read, after: 1, count: 1, drive: None })
+        .plan(Fault { operation: flash::nand::FaultKind::Read, after: 1, count: 1, drive: None })
         .expect("one drive");
     assert_eq!(bench.alone(Operation::Read, 0, 1).map(|data| data[0]), Ok(1));
-    assert_eq!(bench.alone(Operation::Read, 4, 1), Err(Failed::Drive(ssd::Status::Uncorrectable)));
+    assert_eq!(bench.alone(Operation::Read, 4, 1), Err(JobFailure::Drive(ssd::Status::Uncorrectable)));
     assert_eq!(bench.alone(Operation::Read, 0, 1).map(|data| data[0]), Ok(1));
     bench
         .core
-        .plan(Fault { operation: flash::nand::Failing::Program, after: 0, count: 1, drive: None })
+        .plan(Fault { operation: flash::nand::FaultKind::Program, after: 0, count: 1, drive: None })
         .expect("one drive");
     bench.write(8, 3, 4, false);
     bench.drain();
@@ -233,7 +233,7 @@ fn a_power_state_delays_the_next_request_and_lasts_until_the_power_goes() {
         |bench: &Bench| bench.core.drive().counters().power.and_then(|power| power.operational).map(|it| it.state);
     assert_eq!(state(&bench), Some(1));
     bench.core.cut_power(bench.core.now(), &mut Vec::new()).expect("it is on");
-    assert!(matches!(bench.core.select_power_state(0), Err(Refused::Power(WrongPower::Off))));
+    assert!(matches!(bench.core.select_power_state(0), Err(CommandRefusal::Power(WrongPower::Off))));
     bench.core.power_on(bench.core.now(), &mut Vec::new()).expect("it is off");
     assert_eq!(state(&bench), Some(0));
     let refused = core("", OnCut::End).select_power_state(0).expect_err("the drive describes none");
@@ -254,7 +254,7 @@ fn the_host_takes_its_memory_back_and_the_drive_goes_on_without() {
         assert_eq!(bench.byte(4), 2);
     }
     bench.core.cut_power(bench.core.now(), &mut Vec::new()).expect("it is on");
-    assert!(matches!(bench.core.set_host_memory(Bytes::new(0)), Err(Refused::Power(WrongPower::Off))));
+    assert!(matches!(bench.core.set_host_memory(Bytes::new(0)), Err(CommandRefusal::Power(WrongPower::Off))));
     bench.core.power_on(bench.core.now(), &mut Vec::new()).expect("it is off");
     assert_eq!(
         bench.core.drive().drives()[0].host_memory_used(),

@@ -4,8 +4,8 @@ use base::units::Ratio;
 
 use super::values::Group;
 use super::{
-    Ascending, Bound, BoundedRange, Condition, DifferenceOf, Direction, Equal, ExpectSpec, Linear, Monotonic, RatioOf,
-    Saturates, Values, WithinRange,
+    AscendingOrder, Bound, BoundedRange, Condition, DifferenceOf, Direction, Equal, ExpectSpec, Linear, Monotonic,
+    RatioOf, Saturates, Values, WithinRange,
 };
 use crate::label::Label;
 use crate::metric::{Dimension, digits};
@@ -268,7 +268,7 @@ impl Equal {
     }
 }
 
-impl Ascending {
+impl AscendingOrder {
     /// Holds if each number exceeds the previous one.
     fn judge(&self, values: &Values<'_>) -> Judgement {
         let unit = values.dimension();

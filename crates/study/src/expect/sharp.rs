@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::judge::change;
 use super::{
-    Ascending, BoundedRange, Condition, DifferenceOf, Equal, ExpectSpec, Linear, Monotonic, RatioOf, Saturates,
+    AscendingOrder, BoundedRange, Condition, DifferenceOf, Equal, ExpectSpec, Linear, Monotonic, RatioOf, Saturates,
 };
 use crate::metric::Dimension;
 
@@ -108,7 +108,7 @@ impl ExpectSpec {
                 Band::of(format!("line \u{b1}{}", percent(within.get())), Some(within.get()))
             }
             Condition::Monotonic(monotonic) => monotonic.band(),
-            Condition::Order(Ascending { by, .. }) => match by.get() {
+            Condition::Order(AscendingOrder { by, .. }) => match by.get() {
                 // The spread over the seeds is a margin.
                 0.0 if self.beyond_spread => Band::of("order".into(), None),
                 0.0 => Band::one_sided("order".into()),

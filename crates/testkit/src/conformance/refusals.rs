@@ -3,7 +3,7 @@
 
 use base::engine::Rng;
 use base::io::IoKind;
-use flash::nand::Failing;
+use flash::nand::FaultKind;
 use ftl::EraseWhen;
 
 use super::script::Line;
@@ -58,9 +58,9 @@ fn fail(host: &mut Host, rng: &mut Rng, share: f64) -> u64 {
     let mut failures = 0;
     for nth in (0..PROGRAMS).filter(|_| rng.chance(share)).collect::<Vec<_>>() {
         let ssd = host.ssd_mut();
-        ssd.media_mut().faults_mut().fail_soon(Failing::Program, nth);
+        ssd.media_mut().faults_mut().fail_soon(FaultKind::Program, nth);
         if let Some(second) = ssd.slc_media_mut() {
-            second.faults_mut().fail_soon(Failing::Program, nth);
+            second.faults_mut().fail_soon(FaultKind::Program, nth);
         }
         failures += 1;
     }

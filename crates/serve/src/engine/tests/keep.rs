@@ -2,7 +2,7 @@
 
 use testkit::conformance::{Setting, settings};
 
-use super::power::{Life, Saying};
+use super::power::{Life, PanicLabel};
 use super::thread::{done, submit};
 use super::*;
 use crate::state::{Durability, State, StateDir};
@@ -68,7 +68,7 @@ fn drives_of_every_family_are_dropped_at_any_moment_and_keep_their_promises() {
     };
     let (all, mut checked) = (settings(), 0);
     for (seed, setting) in (0..).zip(all.iter().filter(keeps).step_by(4)) {
-        let _say = Saying(format!("seed {seed}, {:?}", setting.name));
+        let _say = PanicLabel(format!("seed {seed}, {:?}", setting.name));
         let home = tempfile::tempdir().expect("a folder");
         let resolved = setting.spec.resolve().expect("valid");
         let open = || State::open_or_create(home.path(), &resolved, seed, Durability::Process);

@@ -3,7 +3,7 @@
 use ssd::{RaidLevel, ResolvedDevice};
 use testkit::{raid, translation};
 
-use super::power::{Life, Saying};
+use super::power::{Life, PanicLabel};
 use super::thread::{done, submit};
 use super::verify::Clients;
 use super::*;
@@ -53,7 +53,7 @@ fn states(core: &Core) -> Vec<DriveState> {
 #[test]
 fn what_is_written_is_read_through_every_layer() {
     for (seed, (name, resolved)) in (0..).zip(devices()) {
-        let _say = Saying(format!("seed {seed}, {name}"));
+        let _say = PanicLabel(format!("seed {seed}, {name}"));
         let mut bench = Bench::new(core_of(&resolved, OnCut::End, seed));
         let end = bench.core.capacity().get();
         assert_eq!(end, resolved.capacity().get());
@@ -87,7 +87,7 @@ fn what_is_written_is_read_through_every_layer() {
 #[test]
 fn allocation_is_that_of_the_drives_and_of_the_map() {
     for (seed, (name, resolved)) in (0..).zip(devices()) {
-        let _say = Saying(format!("seed {seed}, {name}"));
+        let _say = PanicLabel(format!("seed {seed}, {name}"));
         let mut bench = Bench::new(core_of(&resolved, OnCut::End, seed));
         let unit = bench.core.unit().get();
         let allocation = |bench: &mut Bench, unit_number: u64| {
@@ -111,7 +111,7 @@ fn acknowledged_flushes_survive_power_cuts_through_every_layer() {
     let mut checked = 0;
     for (seed, (name, resolved)) in (0..).zip(devices()) {
         for on_cut in [OnCut::End, OnCut::Hold] {
-            let _say = Saying(format!("seed {seed}, {name}, {on_cut:?}"));
+            let _say = PanicLabel(format!("seed {seed}, {name}, {on_cut:?}"));
             let mut life = Life::new(core_of(&resolved, on_cut, seed), seed);
             life.run(100);
             checked += life.checked();
@@ -125,7 +125,7 @@ fn accuse(first: u64, steps: u32) -> u64 {
     let mut compared = 0;
     for (seed, (name, resolved)) in (first..).zip(devices()) {
         let on_cut = if seed % 2 == 0 { OnCut::Hold } else { OnCut::End };
-        let _say = Saying(format!("seed {seed}, {name}, {on_cut:?}"));
+        let _say = PanicLabel(format!("seed {seed}, {name}, {on_cut:?}"));
         let (violations, status) = Clients::of(core_of(&resolved, on_cut, seed), seed).run(steps);
         assert!(violations.is_empty(), "{violations:#?}");
         compared += status.sectors;
@@ -208,7 +208,7 @@ fn drives_fail_and_spares_are_rebuilt_beside_clients_that_are_verified() {
     let (mut rebuilds, mut compared) = (0, 0);
     for (level, drives) in levels {
         for seed in 0..3 {
-            let _say = Saying(format!("seed {seed}, {level:?} of {drives}"));
+            let _say = PanicLabel(format!("seed {seed}, {level:?} of {drives}"));
             let (core, status, count) = failing(level, drives, 2, (seed, 1200));
             assert_eq!(status.unreadable, 0, "nothing was lost");
             let raid = raid_status(&core);
@@ -252,7 +252,7 @@ fn a_drive_fails_in_the_middle_of_writes_and_the_status_says_how_far_its_spare_i
     bench.core.fail_drive(0).expect("it works");
     let read: Vec<_> = (0..40).map(|n| bench.alone(Operation::Read, 24 * n, 1)).collect();
     assert!(
-        read.contains(&Err(Failed::Drive(ssd::Status::Uncorrectable))) && read.iter().any(Result::is_ok),
+        read.contains(&Err(JobFailure::Drive(ssd::Status::Uncorrectable))) && read.iter().any(Result::is_ok),
         "{read:?}"
     );
     assert!(bench.core.take_violations().is_empty(), "what is lost is an error, and no other data");
@@ -284,7 +284,7 @@ fn a_fault_names_its_drive_where_there_are_several() {
     let mut bench = Bench::new(core_of(&raid_of(RaidLevel::Raid1, 2, 0), OnCut::End, 1));
     bench.write(0, 9, 4, false);
     bench.drain();
-    let fault = |drive| Fault { operation: flash::nand::Failing::Read, after: 0, count: 1, drive };
+    let fault = |drive| Fault { operation: flash::nand::FaultKind::Read, after: 0, count: 1, drive };
     let refused = bench.core.plan(fault(None)).expect_err("two drives");
     assert_eq!(refused.to_string(), "the device has 2 drives; say which one with --drive, from 0 to 1");
     let refused = bench.core.plan(fault(Some(2))).expect_err("two drives");

@@ -8,18 +8,18 @@ use super::*;
 
 /// The contents of a sector since the newest durable one, oldest first. `None` is a discard: after it the sector may have any
 /// content that it ever had, until it is written again.
-type Contents = Vec<Option<u8>>;
+type SectorContents = Vec<Option<u8>>;
 
 /// A job under way.
-struct Open {
+struct OpenJob {
     number: u64,
     start: u64,
     end: u64,
-    kind: Kind,
+    kind: JobKind,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum JobKind {
     Write { fua: bool },
     Flush,
     Discard,
@@ -30,8 +30,8 @@ enum Kind {
 pub(super) struct Life {
     bench: Bench,
     rng: Rng,
-    model: Vec<Contents>,
-    open: Vec<Open>,
+    model: Vec<SectorContents>,
+    open: Vec<OpenJob>,
     /// For each flush under way, the contents of each sector that were acknowledged when it came.
     flushes: Vec<(u64, Vec<usize>)>,
     /// Contents of each sector that were acknowledged.
@@ -73,7 +73,7 @@ impl Life {
         if dice < 15 {
             let number = self.bench.submit(Operation::Flush, 0, 0);
             self.flushes.push((number, self.acknowledged.clone()));
-            self.open.push(Open { number, start: 0, end: 0, kind: Kind::Flush });
+            self.open.push(OpenJob { number, start: 0, end: 0, kind: JobKind::Flush });
             return;
         }
         // The drive may reorder overlapping jobs, so each sector has one job at a time.
@@ -84,16 +84,18 @@ impl Life {
         let (number, content, kind) = match dice {
             15..65 => {
                 self.byte = self.byte % 250 + 1;
-                (self.bench.write(start, self.byte, sectors, fua), Some(self.byte), Kind::Write { fua })
+                (self.bench.write(start, self.byte, sectors, fua), Some(self.byte), JobKind::Write { fua })
             }
-            65..75 => (self.bench.submit(Operation::WriteZeroes { fua }, start, sectors), Some(0), Kind::Write { fua }),
-            75..82 => (self.bench.submit(Operation::Discard, start, sectors), None, Kind::Discard),
-            _ => (self.bench.submit(Operation::Read, start, sectors), None, Kind::Read),
+            65..75 => {
+                (self.bench.submit(Operation::WriteZeroes { fua }, start, sectors), Some(0), JobKind::Write { fua })
+            }
+            75..82 => (self.bench.submit(Operation::Discard, start, sectors), None, JobKind::Discard),
+            _ => (self.bench.submit(Operation::Read, start, sectors), None, JobKind::Read),
         };
-        if kind != Kind::Read {
+        if kind != JobKind::Read {
             self.model[start as usize..end as usize].iter_mut().for_each(|contents| contents.push(content));
         }
-        self.open.push(Open { number, start, end, kind });
+        self.open.push(OpenJob { number, start, end, kind });
     }
 
     /// Removes the contents before a durable one.
@@ -109,19 +111,19 @@ impl Life {
     fn answered(&mut self, results: Results) {
         for (number, _, result) in results {
             let at = self.open.iter().position(|open| open.number == number).expect("a job under way");
-            let Open { start, end, kind, .. } = self.open.remove(at);
+            let OpenJob { start, end, kind, .. } = self.open.remove(at);
             let flush = self.flushes.iter().position(|(of, _)| *of == number).map(|at| self.flushes.remove(at).1);
             match (kind, result) {
-                (Kind::Read, Ok(data)) => self.check(start, &data),
-                (Kind::Write { .. } | Kind::Discard, Ok(_)) => {
+                (JobKind::Read, Ok(data)) => self.check(start, &data),
+                (JobKind::Write { .. } | JobKind::Discard, Ok(_)) => {
                     for sector in start as usize..end as usize {
                         self.acknowledged[sector] = self.model[sector].len();
-                        if kind == (Kind::Write { fua: true }) {
+                        if kind == (JobKind::Write { fua: true }) {
                             self.settle(sector, self.acknowledged[sector]);
                         }
                     }
                 }
-                (Kind::Flush, Ok(_)) => {
+                (JobKind::Flush, Ok(_)) => {
                     let covers = flush.expect("it was noted");
                     (0..covers.len()).for_each(|sector| self.settle(sector, covers[sector]));
                 }
@@ -129,9 +131,9 @@ impl Life {
                 (
                     _,
                     Err(
-                        Failed::Drive(ssd::Status::ReadOnly)
-                        | Failed::NoPower
-                        | Failed::Drive(ssd::Status::Uncorrectable),
+                        JobFailure::Drive(ssd::Status::ReadOnly)
+                        | JobFailure::NoPower
+                        | JobFailure::Drive(ssd::Status::Uncorrectable),
                     ),
                 ) => {}
                 (_, Err(failed)) => panic!("an extent inside a drive without zones: {failed}"),
@@ -163,7 +165,7 @@ impl Life {
         if on_cut == OnCut::End {
             assert_eq!(
                 self.bench.results().pop().map(|(of, _, result)| (of, result)),
-                Some((refused, Err(Failed::NoPower)))
+                Some((refused, Err(JobFailure::NoPower)))
             );
         }
         let wait = Span::from_us(self.below(50));
@@ -175,12 +177,12 @@ impl Life {
             let covers = vec![1; self.model.len()];
             self.flushes.iter_mut().for_each(|(_, of)| of.clone_from(&covers));
             self.flushes.push((refused, covers));
-            self.open.push(Open { number: refused, start: 0, end: 0, kind: Kind::Flush });
+            self.open.push(OpenJob { number: refused, start: 0, end: 0, kind: JobKind::Flush });
         }
         let results = self.bench.drain();
         if cut.lost_writes {
             let failed = results.iter().find(|(of, ..)| *of == refused).expect("it was held");
-            assert_eq!(failed.2, Err(Failed::NoPower), "a flush although writes were lost");
+            assert_eq!(failed.2, Err(JobFailure::NoPower), "a flush although writes were lost");
         }
         self.answered(results);
         assert!(self.open.is_empty());
@@ -209,7 +211,7 @@ impl Life {
                 }
                 // The page of the sector failed: its content is lost, and any next content is right.
                 Err(error) => {
-                    assert_eq!(error, Failed::Drive(ssd::Status::Uncorrectable), "sector {sector}");
+                    assert_eq!(error, JobFailure::Drive(ssd::Status::Uncorrectable), "sector {sector}");
                     self.model[sector] = vec![None];
                 }
             }
@@ -273,7 +275,7 @@ fn acknowledged_flushes_survive_power_cuts_on_every_family() {
     let keeps = |setting: &&Setting| setting.spec.buffer.as_ref().is_none_or(|of| of.flush != FlushPolicy::Ignore);
     for (seed, setting) in (0..).zip(all.iter().filter(keeps).step_by(3)) {
         for on_cut in [OnCut::End, OnCut::Hold] {
-            let say = Saying(format!("seed {seed}, {:?}, {on_cut:?}", setting.name));
+            let say = PanicLabel(format!("seed {seed}, {:?}, {on_cut:?}", setting.name));
             let drive = Box::new(Ssd::new(&setting.spec.resolve().expect("valid"), seed));
             let mut life = Life::new(Core::new(drive, on_cut), seed);
             life.run(120);
@@ -295,9 +297,9 @@ fn a_drive_that_ignores_flushes_is_found() {
 }
 
 /// Prints the name of the life if the test panics.
-pub(super) struct Saying(pub(super) String);
+pub(super) struct PanicLabel(pub(super) String);
 
-impl Drop for Saying {
+impl Drop for PanicLabel {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("failed: {}", self.0);
@@ -349,7 +351,7 @@ fn a_flush_fails_if_held_clients_lost_writes_without_a_word() {
     bench.core.power_on(bench.now, &mut bench.answers).expect("it is off");
     assert_eq!([0, 4].map(|sector| bench.byte(sector)), [1, 0]);
     for _ in 0..2 {
-        assert_eq!(bench.alone(Operation::Flush, 0, 0), Err(Failed::NoPower));
+        assert_eq!(bench.alone(Operation::Flush, 0, 0), Err(JobFailure::NoPower));
     }
     assert!(bench.core.status().lost_writes);
     // Forced unit access promises nothing about other writes.

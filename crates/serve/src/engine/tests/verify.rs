@@ -6,7 +6,7 @@ use base::engine::Rng;
 use ssd::FlushPolicy;
 use testkit::conformance::{Setting, settings};
 
-use super::power::Saying;
+use super::power::PanicLabel;
 use super::thread::{done, submit};
 use super::*;
 use crate::state::{Durability, State, StateDir};
@@ -100,7 +100,7 @@ fn accuse_honest_drives(first: u64, nth: usize, steps: u32) -> u64 {
     let (all, mut compared) = (settings(), 0);
     for (seed, setting) in (first..).zip(all.iter().filter(|setting| !ignores_flushes(setting)).step_by(nth)) {
         let on_cut = if seed % 3 == 0 { OnCut::Hold } else { OnCut::End };
-        let _say = Saying(format!("seed {seed}, {:?}, {on_cut:?}", setting.name));
+        let _say = PanicLabel(format!("seed {seed}, {:?}, {on_cut:?}", setting.name));
         let (violations, status) = Clients::new(setting, on_cut, seed).run(steps);
         assert!(violations.is_empty(), "{violations:#?}");
         compared += status.sectors;
@@ -221,7 +221,7 @@ fn a_damaged_file_is_unreadable_sectors_and_no_other_data() {
         let read = done(&submit(&engine, Operation::Read, n * 4, 4));
         assert_eq!(
             read,
-            if n == 4 { Err(Failed::Drive(ssd::Status::Uncorrectable)) } else { Ok(vec![n as u8 + 1; 2048]) }
+            if n == 4 { Err(JobFailure::Drive(ssd::Status::Uncorrectable)) } else { Ok(vec![n as u8 + 1; 2048]) }
         );
     }
     let Ok(Reply::Status(status)) = engine.command(Command::Status) else { panic!("a status") };
@@ -313,11 +313,11 @@ fn a_worn_out_drive_says_that_it_takes_no_more_writes() {
     assert!(!bench.core.status().read_only);
     bench
         .core
-        .plan(Fault { operation: flash::nand::Failing::Erase, after: 0, count: 1_000_000, drive: None })
+        .plan(Fault { operation: flash::nand::FaultKind::Erase, after: 0, count: 1_000_000, drive: None })
         .expect("one drive");
     bench
         .core
-        .plan(Fault { operation: flash::nand::Failing::Program, after: 1000, count: 1_000_000, drive: None })
+        .plan(Fault { operation: flash::nand::FaultKind::Program, after: 1000, count: 1_000_000, drive: None })
         .expect("one drive");
     let mut written = 0_u64;
     while !bench.core.status().read_only {
@@ -328,7 +328,7 @@ fn a_worn_out_drive_says_that_it_takes_no_more_writes() {
     }
     assert_eq!(
         bench.alone(Operation::Write { data: vec![2; 512], fua: false }, 0, 1),
-        Err(Failed::Drive(ssd::Status::ReadOnly))
+        Err(JobFailure::Drive(ssd::Status::ReadOnly))
     );
     let status = bench.core.status();
     assert!(status.to_string().contains("bad, takes no more writes"), "{status}");

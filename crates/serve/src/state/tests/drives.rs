@@ -32,14 +32,14 @@ pub(super) fn named(names: &[&str]) -> Vec<(String, ResolvedDevice)> {
 
 /// A drive that is served from files, and its host.
 #[derive(Debug)]
-pub(super) struct Served {
+pub(super) struct FileDrive {
     pub(super) state: State,
     pub(super) files: Memory,
     pub(super) host: Host,
     pub(super) resolved: ResolvedDevice,
 }
 
-impl Served {
+impl FileDrive {
     /// A new drive, or a full one.
     pub(super) fn new(resolved: &ResolvedDevice, seed: u64, fill: bool) -> Self {
         let mut ssd = Ssd::<Stamp>::new(resolved, seed);

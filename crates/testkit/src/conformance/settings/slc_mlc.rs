@@ -2,7 +2,7 @@
 
 use base::units::{Bytes, Ratio};
 use flash::nand::Part;
-use ftl::{DensitySpec, MappingSpec, Probing, SlcMlcSpec, ThresholdBy};
+use ftl::{DensitySpec, MappingSpec, ProbeSequence, SlcMlcSpec, ThresholdBy};
 use ssd::{FtlKind, FtlSpec, MapSpec, SlcSpec, Spec, WearSpec};
 
 use super::{Setting, base, buffer};
@@ -105,7 +105,7 @@ pub(super) fn settings() -> Vec<Setting> {
     });
     add("four entries", true, &|spec| chang(spec).hash_entries = Some(4));
     add("a large table", true, &|spec| (chang(spec).hash_entries, chang(spec).probes) = (Some(128), 64));
-    for probing in Probing::EVERY {
+    for probing in ProbeSequence::EVERY {
         add(&format!("{probing:?} probing, two probes"), true, &|spec| {
             (chang(spec).probing, chang(spec).probes) = (probing, 2);
         });
