@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use serve::engine::{Engine, EngineError, EngineOptions, FinalState, Incidents, LagStatus, OnCut, Pace};
+use serve::engine::{CutPolicy, Engine, EngineError, EngineOptions, FinalState, Incidents, LagStatus, Pace};
 use serve::metrics::MetricsServer;
 use serve::nvme_tcp::{NvmeServer, PowerSignal};
-use serve::record::{RecordTo, Recording};
+use serve::record::{Recording, RecordingTarget};
 use serve::server::{BindError, Export, Hangup, Limits, Listen, Server, Tls, TlsError};
 use serve::web::{HttpError, WebServer};
 use study::catalogue::Device;
@@ -219,8 +219,8 @@ fn options(args: &ServeArgs, device: Device, (hangup, power, number): (&Hangup, 
     options.memory_limit = machine::memory(args.memory);
     (options.pace, options.spin, options.on_cut) = (args.time.pace, args.time.spin, args.time.on_cut.into());
     let inputs = args.device.iter().chain(&args.state.load_snapshot).cloned().collect();
-    options.record = args.record.clone().map(|path| RecordTo { path, force: args.replace.force, inputs });
-    if options.on_cut == OnCut::End {
+    options.record = args.record.clone().map(|path| RecordingTarget { path, force: args.replace.force, inputs });
+    if options.on_cut == CutPolicy::End {
         let (hangup, power) = (hangup.clone(), power.clone());
         options.on_power = Some(Box::new(move |on| {
             if !on {

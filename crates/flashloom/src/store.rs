@@ -201,7 +201,7 @@ fn listed(store: &Store, contents: &Contents) -> StoreListing {
         ListedPoint { digest: point.digest.to_string(), model, device, workload, seed, bytes: point.bytes }
     };
     let there: std::collections::BTreeSet<_> = contents.points.iter().map(|point| point.digest).collect();
-    let study = |of: study::store::StudyOf| ListedStudy {
+    let study = |of: study::store::StudyPoints| ListedStudy {
         runs: of.points.len(),
         there: of.points.iter().filter(|point| there.contains(&point.digest)).count(),
         name: of.study,

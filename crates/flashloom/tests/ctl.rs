@@ -5,8 +5,8 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use base::units::{Lba, Sectors};
-use serve::engine::{OnCut, Pace};
-use serve::record::RecordTo;
+use serve::engine::{CutPolicy, Pace};
+use serve::record::RecordingTarget;
 use serve::{Disk, Engine, EngineOptions, Job, JobFailure, Operation};
 use study::catalogue::Device;
 
@@ -14,9 +14,9 @@ use crate::common::schema::faults;
 use crate::common::{DEVICE, WorkFolder};
 
 /// Serves the small device: it takes commands at `drive.ctl`, and records its requests.
-fn served(place: &WorkFolder, on_cut: OnCut) -> Engine {
+fn served(place: &WorkFolder, on_cut: CutPolicy) -> Engine {
     let device = Device::parse(DEVICE).unwrap_or_else(|faults| panic!("{faults}"));
-    let record = RecordTo { path: place.path("recorded.parquet"), force: false, inputs: Vec::new() };
+    let record = RecordingTarget { path: place.path("recorded.parquet"), force: false, inputs: Vec::new() };
     let options = EngineOptions {
         pace: Pace::Max,
         on_cut,
@@ -45,7 +45,7 @@ fn ctl(place: &WorkFolder, arguments: &[&str]) -> String {
 #[test]
 fn a_served_drive_does_what_ctl_says() {
     let place = WorkFolder::new();
-    let drive = served(&place, OnCut::End);
+    let drive = served(&place, CutPolicy::End);
     assert_eq!(write(&drive, 0, 7), Ok(Vec::new()));
     let status = place.json(&["ctl", "drive.ctl", "status", "--json"]);
     let schema = place.json(&["schema", "status-result"]);
@@ -88,7 +88,7 @@ fn a_served_drive_does_what_ctl_says() {
 #[test]
 fn a_recording_is_a_workload() {
     let place = WorkFolder::new();
-    let drive = served(&place, OnCut::Hold);
+    let drive = served(&place, CutPolicy::Hold);
     for n in 0..40 {
         assert_eq!(write(&drive, n * 8, n as u8), Ok(Vec::new()));
         assert_eq!(ask(&drive, Operation::Read, n * 4, 8).map(|data| data.len()), Ok(4096));

@@ -44,7 +44,7 @@ pub use foresight::{Foresight, NextWrites, WriteLog};
 pub use hydra::{HydraConfig, HydraFtl, HydraSpec, MergeCounters, ProcessorSpec};
 pub use idle::Idle;
 pub use kind::{FtlKind, UnknownKind};
-pub use log_block::{Allocation, EraseWhen, LogBlockConfig, LogBlockFtl, LogMerges, LogSpec, Striping};
+pub use log_block::{Allocation, EraseTiming, LogBlockConfig, LogBlockFtl, LogMerges, LogSpec, Striping};
 pub use map_unit::MapSpec;
 pub use own::OwnFtl;
 pub use page::{
@@ -64,8 +64,8 @@ pub use port::{
 pub use registry::RegisterError;
 pub use sabotage::{PlantedBug, Sabotage};
 pub use slc_mlc::{
-    ArrayShape, DensitySpec, MappingSpec, PageTimes, ProbeSequence, SlcMlcConfig, SlcMlcCounters, SlcMlcFtl,
-    SlcMlcSpec, ThresholdBy, WriteCost,
+    ArrayShape, ClusterMethod, DensitySpec, MappingSpec, PageTimes, ProbeSequence, SlcMlcConfig, SlcMlcCounters,
+    SlcMlcFtl, SlcMlcSpec, WriteCost,
 };
 pub use spec::FtlSpec;
 pub use toolkit::WearSpec;

@@ -66,7 +66,7 @@ pub use config::LogBlockConfig;
 pub use counters::LogMerges;
 pub(crate) use family::LogBlockFamily;
 pub(crate) use policy::Policy;
-pub use spec::{Allocation, EraseWhen, LogSpec, Striping};
+pub use spec::{Allocation, EraseTiming, LogSpec, Striping};
 
 /// The purpose of a command list: the low bits of its tag. The bits above are the log block of a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -83,7 +83,7 @@ pub use config::SlcMlcConfig;
 pub use counters::{ArrayShape, SlcMlcCounters};
 pub use density::DensitySpec;
 pub(crate) use family::SlcMlcFamily;
-pub use filter::ThresholdBy;
+pub use filter::ClusterMethod;
 pub use mapping::MappingSpec;
 pub use model::{PageTimes, WriteCost};
 pub use spec::SlcMlcSpec;

@@ -76,7 +76,7 @@ pub enum HostEvent {
 
 /// A command without a completion.
 #[derive(Debug)]
-struct Pending {
+struct PendingCommand {
     /// Data to the controller that it may still request.
     data: Vec<u8>,
     /// Bytes of data that the host takes.
@@ -109,7 +109,7 @@ pub struct Host {
     in_capsule: u32,
     ready: bool,
     over: Option<HostError>,
-    pending: BTreeMap<u16, Pending>,
+    pending: BTreeMap<u16, PendingCommand>,
     next_id: u16,
     sink: Option<Sink>,
 }
@@ -184,7 +184,7 @@ impl Host {
             _ => entry.with_transport_data(length),
         };
         let room = if let Ok(Transfer::ToHost(length)) = entry.transfer() { length } else { 0 };
-        let mut pending = Pending { data, room, received: Vec::new(), damaged: false, ended: false };
+        let mut pending = PendingCommand { data, room, received: Vec::new(), damaged: false, ended: false };
         if inside {
             let data = std::mem::take(&mut pending.data);
             self.send_capsule(&entry, data);

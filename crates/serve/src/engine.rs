@@ -42,10 +42,10 @@ use study::session::{Progress, Session, SessionError};
 
 pub(crate) use coarse::CoarseHistogram;
 pub use command::{Command, Reply};
-pub use core::{AnsweredJob, Core, OnCut};
+pub use core::{AnsweredJob, Core, CutPolicy};
 pub use fault::Fault;
 pub use incident::{Incident, IncidentKind, Incidents};
-pub use keep::{FileNotice, KeepIn, OnFinding};
+pub use keep::{FileNotice, NoticeCallback, PersistenceSettings};
 pub use lag::Lag;
 use observation::ObservationScope;
 pub(crate) use observation::{Health, Observation, Shape, Wear};
@@ -58,11 +58,11 @@ pub use status::{
     TranslationStatus,
 };
 pub(crate) use tally::{APPEND, READ, WRITE};
-pub use thread::{OnPower, OnViolation};
+pub use thread::{PowerCallback, ViolationCallback};
 
 use crate::control::{ControlError, ControlSocket};
 use crate::metrics::MetricsServer;
-use crate::record::{RecordTo, Recording, Writer};
+use crate::record::{Recording, RecordingTarget, Writer};
 use crate::state::{FileOperation, StateError};
 use crate::verify::{self, Verifier};
 use crate::web::{WatchedDrive, WebServer};
@@ -82,7 +82,7 @@ pub struct EngineOptions {
     /// A snapshot to start from, instead of a new drive.
     pub load_snapshot: Option<PathBuf>,
     /// The directory that keeps the flash. Without it the flash is in memory and is lost when the server ends.
-    pub keep: Option<KeepIn>,
+    pub keep: Option<PersistenceSettings>,
     /// Memory that the drive may take, with its payload unless files keep that; `None` for no limit.
     pub memory_limit: Option<Limit>,
     /// The pace at which simulated time passes.
@@ -91,9 +91,9 @@ pub struct EngineOptions {
     /// is busy. On Linux the thread gets the highest priority that its user may give.
     pub spin: Duration,
     /// The fate of unanswered requests at a power cut.
-    pub on_cut: OnCut,
+    pub on_cut: CutPolicy,
     /// The file that records every request of the drive.
-    pub record: Option<RecordTo>,
+    pub record: Option<RecordingTarget>,
     /// The socket for commands, made with mode 0600.
     pub control: Option<PathBuf>,
     /// Serves `/metrics` and `/healthz` of the drive.
@@ -104,9 +104,9 @@ pub struct EngineOptions {
     pub incidents: Incidents,
     /// Called on the thread of the drive, after the answers, whenever the power was cut or switched. A server whose clients must
     /// reconnect after a cut ends its connections in this call.
-    pub on_power: Option<OnPower>,
+    pub on_power: Option<PowerCallback>,
     /// Verifies the content of every read, and calls this for each violation.
-    pub verify: Option<OnViolation>,
+    pub verify: Option<ViolationCallback>,
     /// True if clients speak a protocol with commands for zones. Without it a drive with zones is refused.
     pub zones: bool,
     /// Ends preconditioning early once it is true, e.g. on a signal.
@@ -126,7 +126,7 @@ impl EngineOptions {
             memory_limit: None,
             pace: Pace::Real,
             spin: Duration::ZERO,
-            on_cut: OnCut::End,
+            on_cut: CutPolicy::End,
             record: None,
             control: None,
             metrics: None,
@@ -313,7 +313,7 @@ impl Engine {
         if options.keep.is_some() {
             EngineError::refuse_kept_layer(&options.device)?;
         }
-        let record = options.record.as_ref().map(RecordTo::open).transpose().map_err(EngineError::Record)?;
+        let record = options.record.as_ref().map(RecordingTarget::open).transpose().map_err(EngineError::Record)?;
         let socket = options.control.as_deref().map(ControlSocket::bind).transpose().map_err(EngineError::Control)?;
         let (mut is_known, mut is_kept, mut dir) = (options.load_snapshot.is_none(), false, None);
         let (mut core, mut files) = match options.keep.take() {

@@ -8,4 +8,4 @@ mod writer;
 
 pub use rows::{RequestCollector, RequestEnd, RequestRow};
 pub(crate) use writer::Writer;
-pub use writer::{RecordTo, Recording};
+pub use writer::{Recording, RecordingTarget};

@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flash::nand::Sector;
-use ftl::EraseWhen;
+use ftl::EraseTiming;
 use ssd::{ResolvedDevice, Ssd};
 
 use array::ArrayFiles;
@@ -223,7 +223,7 @@ impl State {
 
 /// Refuses a device whose flash alone does not survive a power cut, or whose flash is not all in the files.
 fn check_device(resolved: &ResolvedDevice) -> Result<(), StateError> {
-    if resolved.ftl.log.erase == EraseWhen::Read {
+    if resolved.ftl.log.erase == EraseTiming::Read {
         return Err(StateError::Capacitors { device: resolved.spec.name.clone() });
     }
     if resolved.backend.errors.is_some() {

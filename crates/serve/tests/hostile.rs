@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use base::engine::Rng;
-use serve::engine::{Command, OnViolation, Pace, Reply};
+use serve::engine::{Command, Pace, Reply, ViolationCallback};
 use serve::server::{Export, Hangup, Limits, Tls};
 use serve::{Disk, Engine, EngineOptions};
 use study::catalogue::Device;
@@ -313,7 +313,7 @@ fn fio(uri: &str) -> Option<Child> {
 fn besiege_for_long(certificates: Option<&Certificates>) {
     let seed = u64::from(process::id());
     let device = Device::open("demo").expect("it is built in");
-    let on_violation: OnViolation = Box::new(|violation| println!("violation: {violation}"));
+    let on_violation: ViolationCallback = Box::new(|violation| println!("violation: {violation}"));
     let options = EngineOptions { pace: Pace::Max, verify: Some(on_violation), ..EngineOptions::new(device) };
     let engine = Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"));
     let served = serve(Arc::new(engine.clone()), certificates.map(load));

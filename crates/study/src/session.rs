@@ -73,7 +73,7 @@ use crate::reconcile::reconcile;
 use crate::run::{Hooks, RequestLog, RunResult, Runner, Window};
 use crate::summary::Provenance;
 use crate::watch::Watch;
-use crate::worn::WornOut;
+use crate::worn::WornOutError;
 
 pub use crate::run::{Amount, Course, Steady, Stop, WarmUp};
 pub use error::SessionError;

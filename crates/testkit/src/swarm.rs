@@ -9,8 +9,8 @@ use flash::backend::{Arbitration, BusOrder, Completion, Controllers, Decoders, O
 use flash::nand::{Cell, Part, Stamp};
 use flash::spec::{DecodeSpec, EccSpec};
 use ftl::{
-    Allocation, EraseWhen, FirmwareSpec, HydraSpec, LogSpec, MappingSpec, PaceSpec, ProbeSequence, ProcessorSpec,
-    SlcMlcSpec, Striping, ThresholdBy,
+    Allocation, ClusterMethod, EraseTiming, FirmwareSpec, HydraSpec, LogSpec, MappingSpec, PaceSpec, ProbeSequence,
+    ProcessorSpec, SlcMlcSpec, Striping,
 };
 use ssd::{
     BufferPolicy, BufferSpec, CheckpointSpec, Digits, DiscardSpec, Drive, FlashSpec, FlushPolicy, FtlKind, FtlSpec,
@@ -310,7 +310,7 @@ fn or_log_blocks(mut spec: Spec, rng: &mut Rng) -> Spec {
         blocks: 1 + rng.below(8) as u32,
         striping: pick(rng, &[Striping::Block, Striping::Page]),
         allocation: pick(rng, &Allocation::EVERY),
-        erase: pick(rng, &[EraseWhen::Copied, EraseWhen::Read]),
+        erase: pick(rng, &[EraseTiming::Copied, EraseTiming::Read]),
         parallel: 1 + rng.below(3) as u32,
     };
     spec
@@ -336,7 +336,7 @@ fn or_two_arrays(mut spec: Spec, rng: &mut Rng) -> Spec {
         mapping: MappingSpec::Chains,
         mapping_cache: 1 + rng.below(4) as u32,
         scan_data_blocks: rng.chance(0.3),
-        threshold: pick(rng, &ThresholdBy::EVERY),
+        threshold: pick(rng, &ClusterMethod::EVERY),
         recluster_every: 1 + rng.below(40) as u32,
         hash_entries: rng.chance(0.5).then_some(4 << rng.below(6)),
         probing: pick(rng, &ProbeSequence::EVERY),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serve::engine::{EngineError, FileNotice, KeepIn, OnFinding};
+use serve::engine::{EngineError, FileNotice, NoticeCallback, PersistenceSettings};
 use serve::{Durability, State, StateDir, StateError};
 
 use super::ExportedDrive;
@@ -70,13 +70,13 @@ pub(super) fn file_name<'a>(name: &'a str, option: &str) -> Result<&'a str, Fail
 }
 
 /// The files of a drive. A failure of the files stops the server.
-pub(super) fn keep(args: &ServeArgs, dir: StateDir, stopper: Stop) -> KeepIn {
+pub(super) fn keep(args: &ServeArgs, dir: StateDir, stopper: Stop) -> PersistenceSettings {
     let durability = if args.state.sync { Durability::Machine } else { Durability::Process };
     let on_finding = Some(hears(dir.path().to_owned(), stopper));
-    KeepIn { dir, durability, on_finding }
+    PersistenceSettings { dir, durability, on_finding }
 }
 
-fn hears(dir: PathBuf, stopper: Stop) -> OnFinding {
+fn hears(dir: PathBuf, stopper: Stop) -> NoticeCallback {
     let mut named = Vec::new();
     Box::new(move |finding| match finding {
         FileNotice::Damage(error) => {

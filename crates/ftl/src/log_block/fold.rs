@@ -15,7 +15,7 @@ use flash::nand::{Geometry, Stream, Target};
 use super::allocate::Use;
 use super::block_manager::BlockState;
 use super::merge::{Fold, MergeJob, MergePhase, Merger};
-use super::{EraseWhen, ListTag};
+use super::{EraseTiming, ListTag};
 use crate::port::Flash;
 use crate::toolkit::{Commands, add_copy};
 
@@ -91,7 +91,7 @@ impl Merger<'_> {
             self.mapping.holes.remove(lbn, *offset);
         }
         // The fold's own reads pin the blocks, so this question is asked before they are added.
-        let erases_early = self.merges.erase == EraseWhen::Read;
+        let erases_early = self.merges.erase == EraseTiming::Read;
         let early = if erases_early { self.early_erases(i, old) } else { [None; 2] };
         if let Some(destination) = destination {
             self.add_copies(flash, i, destination, &sources, !erases_early);

@@ -18,7 +18,7 @@ use super::lists::Lists;
 use super::logs::{LogId, LogPosition, Logs};
 use super::mapping::Mapping;
 use super::waiting::WaitingWrites;
-use super::{EraseWhen, LogBlockConfig, LogMerges};
+use super::{EraseTiming, LogBlockConfig, LogMerges};
 use crate::port::Flash;
 use crate::toolkit::Commands;
 
@@ -123,7 +123,7 @@ pub(super) struct Merges {
     /// Ended jobs, kept so that the next merge allocates nothing.
     over: Vec<MergeJob>,
     pub(super) parallel: u32,
-    pub(super) erase: EraseWhen,
+    pub(super) erase: EraseTiming,
     /// The sources of the pages of the fold that is being built, by offset; empty between folds.
     pub(super) sources: Vec<Option<Psn>>,
     /// The lists of the fold that is being built.
@@ -159,7 +159,7 @@ impl Merges {
 
     /// True if the controllers' buffer may hold the only copies of some pages of a logical block.
     pub(super) fn is_in_buffer(&self, lbn: Lbn) -> bool {
-        self.erase == EraseWhen::Read && self.is_folding(lbn)
+        self.erase == EraseTiming::Read && self.is_folding(lbn)
     }
 
     /// A page has been written to the log: a fold of its logical block must not replace it.
@@ -299,7 +299,7 @@ impl Merger<'_> {
     /// The power fails now. With early erases the controllers' buffer has the only copies of pages whose sources are
     /// erased: capacitors supply the power to program them. Pages of failed programs are programmed into another block.
     pub(super) fn power_fails(&mut self, flash: &mut Flash<'_>) {
-        if self.merges.erase != EraseWhen::Read {
+        if self.merges.erase != EraseTiming::Read {
             return;
         }
         for i in 0..self.merges.jobs.len() {

@@ -9,7 +9,7 @@ use base::units::Psn;
 use flash::backend::SlotRef;
 
 use super::requests::PendingRead;
-use super::slc::SectorAt;
+use super::slc::SectorSlot;
 use crate::port::PageWrite;
 
 /// A page to write to the MLC flash.
@@ -109,7 +109,7 @@ pub(super) struct Vectors {
     pub(super) lpns: Vec<u32>,
     pub(super) copies: Vec<PageCopy>,
     pub(super) blocks: Vec<u32>,
-    pub(super) tail: Vec<SectorAt>,
+    pub(super) tail: Vec<SectorSlot>,
     pub(super) slots: Vec<SlotRef>,
 }
 

@@ -26,7 +26,7 @@ pub(super) enum SlcDecision {
 
 /// A sector, and its slot in the SLC flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct SectorAt {
+pub(super) struct SectorSlot {
     pub(super) sector: u32,
     pub(super) place: u32,
 }
@@ -48,7 +48,7 @@ pub(super) struct Slc {
     /// The number of sectors of each mapping unit that are in the SLC flash.
     pub(super) held: Vec<u8>,
     /// Sectors that a mount found and that have no entry in the table. They go to the MLC flash before anything else.
-    pub(super) unplaced: Vec<SectorAt>,
+    pub(super) unplaced: Vec<SectorSlot>,
     /// True if the MLC flash has refused sectors of the tail: the log is no longer cleaned.
     pub(super) is_stuck: bool,
     /// For each slot, true if its sector was copied from the tail. A power cut loses this.
@@ -148,7 +148,7 @@ impl Slc {
 
     /// Adds an unplaced sector that a mount has found. The sectors come in order.
     pub(super) fn take_unplaced(&mut self, sector: u32, unit: u32, place: u32) {
-        self.unplaced.push(SectorAt { sector, place });
+        self.unplaced.push(SectorSlot { sector, place });
         self.held[unit as usize] += 1;
     }
 
@@ -158,7 +158,7 @@ impl Slc {
     }
 
     /// Sets the slot of a sector, which was written or `copied` there.
-    pub(super) fn set(&mut self, SectorAt { sector, place }: SectorAt, unit: u32, copied: bool) {
+    pub(super) fn set(&mut self, SectorSlot { sector, place }: SectorSlot, unit: u32, copied: bool) {
         let new = self.table.set(sector, place);
         let new = new.unwrap_or_else(|| panic!("sector {sector} has lost its entry"));
         self.held[unit as usize] += u8::from(new);

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::density::DensitySpec;
-use super::filter::ThresholdBy;
+use super::filter::ClusterMethod;
 use super::mapping::MappingSpec;
 use super::page_map::PageMap;
 use super::place::{RESERVE, block_bytes};
@@ -27,7 +27,7 @@ pub struct SlcMlcSpec {
     /// mean of 48 pages (Table 3, n3) is less than one block.
     pub scan_data_blocks: bool,
     /// The method that finds the size of a small write.
-    pub threshold: ThresholdBy,
+    pub threshold: ClusterMethod,
     /// Write requests between two computations of the threshold.
     pub recluster_every: u32,
     /// Entries of the hash table; half the pages of the SLC flash if missing (Sec. 5.4).
@@ -63,7 +63,7 @@ impl Default for SlcMlcSpec {
             mapping: MappingSpec::Chains,
             mapping_cache: 1_024,
             scan_data_blocks: false,
-            threshold: ThresholdBy::Partition,
+            threshold: ClusterMethod::Partition,
             recluster_every: 1_000,
             hash_entries: None,
             probing: ProbeSequence::Linear,

@@ -15,7 +15,7 @@ use super::disk::Disk;
 use super::due::{SmallSector, put_back};
 use super::next::{ArrayKind, Next, TaskOutcome, Wakeup};
 use super::pages::Store;
-use super::slc::{SectorAt, SlcDecision};
+use super::slc::{SectorSlot, SlcDecision};
 use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::sabotage::Sabotage;
 use crate::toolkit::{Commands, recovery};
@@ -212,7 +212,7 @@ impl Write {
                     self.smalls.push(small);
                 } else {
                     let lpn = self.units[small.unit as usize].lpn.get();
-                    slc.set(SectorAt { sector: small.sector, place: psn.get() }, lpn, false);
+                    slc.set(SectorSlot { sector: small.sector, place: psn.get() }, lpn, false);
                     counts.slc_sectors += 1;
                 }
             }

@@ -34,7 +34,7 @@ const ZEROS_AT_ONCE: u32 = 4;
 
 /// The fate of requests that the drive has not answered when its power goes, and of those that come before it is back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnCut {
+pub enum CutPolicy {
     /// The requests fail.
     #[default]
     End,
@@ -77,7 +77,7 @@ pub struct Core {
     zeros_by_discard: bool,
     /// Acknowledged writes are lost with the power unless they were flushed.
     pub(super) is_volatile: bool,
-    pub(super) on_cut: OnCut,
+    pub(super) on_cut: CutPolicy,
     pub(super) is_on: bool,
     pub(super) jobs: Jobs,
     /// Jobs that wait for the power.
@@ -111,7 +111,7 @@ pub struct Core {
 impl Core {
     /// A core for a drive that is switched on.
     #[must_use]
-    pub fn new(drive: Box<dyn ServedDrive>, on_cut: OnCut) -> Self {
+    pub fn new(drive: Box<dyn ServedDrive>, on_cut: CutPolicy) -> Self {
         Self {
             capacity: drive.capacity(),
             granularity: drive.discard_granularity(),
@@ -218,8 +218,8 @@ impl Core {
         }
         if !self.is_on {
             match self.on_cut {
-                OnCut::End => self.refuse(now, job, JobFailure::NoPower, answers),
-                OnCut::Hold => self.held.push(job),
+                CutPolicy::End => self.refuse(now, job, JobFailure::NoPower, answers),
+                CutPolicy::Hold => self.held.push(job),
             }
             return;
         }
@@ -242,8 +242,8 @@ impl Core {
                 true => Allocation::Mapped,
                 false => Allocation::Deallocated,
             }),
-            (false, OnCut::End) => (query.answer)(Err(JobFailure::NoPower)),
-            (false, OnCut::Hold) => self.asked.push(query),
+            (false, CutPolicy::End) => (query.answer)(Err(JobFailure::NoPower)),
+            (false, CutPolicy::Hold) => self.asked.push(query),
         }
     }
 
@@ -266,7 +266,7 @@ impl Core {
         }
         let extent = Extent { start: job.start.get(), end: job.start.get() + job.sectors.get() };
         let place = self.jobs.insert(job, at);
-        let (open, keeps) = (self.jobs.at(place), self.on_cut == OnCut::Hold);
+        let (open, keeps) = (self.jobs.at(place), self.on_cut == CutPolicy::Hold);
         if let Some(verifier) = self.verifier.as_mut().filter(|_| open.is_verified()) {
             open.ticket = verifier.begin(at, &open.job.operation, open.range());
         }

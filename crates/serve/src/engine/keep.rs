@@ -14,13 +14,13 @@ use super::{EngineError, EngineOptions};
 use crate::state::{Durability, State, StateDir, StateError};
 
 /// Keeps the flash of a drive in a directory.
-pub struct KeepIn {
+pub struct PersistenceSettings {
     /// The directory, which holds the drive already or takes a new one.
     pub dir: StateDir,
     /// The faults that acknowledged flushes survive.
     pub durability: Durability,
     /// Called on the thread of the drive for each finding.
-    pub on_finding: Option<OnFinding>,
+    pub on_finding: Option<NoticeCallback>,
 }
 
 /// A message on the files of a drive, for its owner.
@@ -37,7 +37,7 @@ pub enum FileNotice {
 }
 
 /// Takes a finding; called on the thread of the drive.
-pub type OnFinding = Box<dyn FnMut(FileNotice) + Send>;
+pub type NoticeCallback = Box<dyn FnMut(FileNotice) + Send>;
 
 /// A drive, its files, and whether an earlier process has served it.
 pub(super) struct OpenedDrive {
@@ -46,7 +46,7 @@ pub(super) struct OpenedDrive {
     pub(super) is_used: bool,
 }
 
-impl KeepIn {
+impl PersistenceSettings {
     /// Opens the drive, or makes and prepares a new one.
     pub(super) fn make(
         self,
@@ -83,13 +83,13 @@ impl KeepIn {
 /// The files of a running drive.
 pub(super) struct DriveFiles {
     state: State,
-    on_finding: Option<OnFinding>,
+    on_finding: Option<NoticeCallback>,
     failure: Option<StateError>,
     damaged: u64,
 }
 
 impl DriveFiles {
-    pub(super) const fn new(state: State, on_finding: Option<OnFinding>) -> Self {
+    pub(super) const fn new(state: State, on_finding: Option<NoticeCallback>) -> Self {
         Self { state, on_finding, failure: None, damaged: 0 }
     }
 

@@ -3,7 +3,7 @@
 use base::units::{Bytes, Span, Time};
 use ssd::Recovery;
 
-use super::core::{AnsweredJob, Core, OnCut};
+use super::core::{AnsweredJob, Core, CutPolicy};
 use super::refused::{CommandRefusal, WrongPower};
 use crate::JobFailure;
 
@@ -47,13 +47,13 @@ impl Core {
         let open = self.jobs.drain();
         let mut cut = Cut { torn, failed: 0, held: 0, lost_writes: false };
         match self.on_cut {
-            OnCut::Hold => {
+            CutPolicy::Hold => {
                 cut.held = open.len();
                 cut.lost_writes = self.is_volatile && self.written > self.durable;
                 self.lost_writes |= cut.lost_writes;
                 self.held.extend(open.into_iter().map(|open| open.job));
             }
-            OnCut::End => {
+            CutPolicy::End => {
                 cut.failed = open.len();
                 for open in open {
                     let latency = at - open.arrival;
@@ -160,7 +160,7 @@ impl Core {
 
     /// Cuts the power for good and fails every job, held jobs too, because the files of the flash have failed.
     pub fn fail(&mut self, answers: &mut Vec<AnsweredJob>) {
-        self.on_cut = OnCut::End;
+        self.on_cut = CutPolicy::End;
         // The power may be off already.
         let _ = self.cut_power(self.drive.now(), answers);
         // The verifier may know requests that the files do not hold.

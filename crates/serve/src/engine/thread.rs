@@ -44,20 +44,20 @@ pub(super) enum Message {
 pub(super) const HIGHEST: i32 = -20;
 
 /// Called when the power was cut or has come back: `true` if the power is on.
-pub type OnPower = Box<dyn Fn(bool) + Send>;
+pub type PowerCallback = Box<dyn Fn(bool) + Send>;
 
 /// Called on the thread of the drive for each violation that the verification finds, before the client gets the data.
-pub type OnViolation = Box<dyn FnMut(&Violation) + Send>;
+pub type ViolationCallback = Box<dyn FnMut(&Violation) + Send>;
 
 pub(super) struct DriveServer {
     pub(super) core: Core,
     pub(super) inbox: Arc<Inbox<Message>>,
     /// The last part of a wait, during which the thread polls the clock.
     pub(super) spin: Duration,
-    pub(super) on_power: Option<OnPower>,
+    pub(super) on_power: Option<PowerCallback>,
     /// The files of the flash; none for flash in memory.
     pub(super) files: Option<DriveFiles>,
-    pub(super) on_violation: Option<OnViolation>,
+    pub(super) on_violation: Option<ViolationCallback>,
     /// The list to which the thread adds the incidents of commands.
     pub(super) incidents: Incidents,
     clock: Clock,

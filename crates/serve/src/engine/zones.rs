@@ -4,7 +4,7 @@ use base::io::Io;
 use base::units::{Lba, Sectors};
 use ssd::{ZoneAction, ZoneReport, ZoneState};
 
-use super::core::{AnsweredJob, Core, OnCut};
+use super::core::{AnsweredJob, Core, CutPolicy};
 use super::jobs::kind_of;
 use crate::verify::ZoneSectors;
 use crate::{JobFailure, Operation, ZoneQuery};
@@ -28,8 +28,8 @@ impl Core {
                 self.check_pointers();
                 (query.answer)(self.reports(query.from));
             }
-            (false, OnCut::End) => (query.answer)(Err(JobFailure::NoPower)),
-            (false, OnCut::Hold) => self.asked_zones.push(query),
+            (false, CutPolicy::End) => (query.answer)(Err(JobFailure::NoPower)),
+            (false, CutPolicy::Hold) => self.asked_zones.push(query),
         }
     }
 

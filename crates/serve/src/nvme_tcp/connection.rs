@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::reply::{Message, Pending};
+use super::reply::{CommandGuard, Message};
 use super::shared::SharedState;
 use super::values::Values;
 use crate::Disk;
@@ -227,7 +227,7 @@ impl<'a> Commands<'a> {
                 let target = request.namespace.map(|namespace| shared.target(namespace));
                 let admitted = self.intake.admit(target.map_or(0, |target| target.memory(&request))).await;
                 let pending =
-                    Pending::new(self.messages.clone(), request.command_id, admitted, shared.ends_with_power());
+                    CommandGuard::new(self.messages.clone(), request.command_id, admitted, shared.ends_with_power());
                 let queue = self.queue.map_or(1, |(_, queue)| queue);
                 match target {
                     Some(target) => target.begin(request, queue, pending, &mut self.intake),
@@ -245,7 +245,7 @@ impl<'a> Commands<'a> {
             SessionRequest::Drive { command_id, command } => {
                 let admitted = self.intake.admit(0).await;
                 self.intake.submit();
-                let pending = Pending::new(self.messages.clone(), command_id, admitted, shared.ends_with_power());
+                let pending = CommandGuard::new(self.messages.clone(), command_id, admitted, shared.ends_with_power());
                 let controller = self.queue.map_or(0, |(controller, _)| controller);
                 tokio::spawn(administrate(Arc::clone(shared), controller, command, pending));
             }
@@ -273,7 +273,7 @@ impl<'a> Commands<'a> {
 }
 
 /// Carries out an admin command for the drives.
-async fn administrate(shared: Arc<SharedState>, controller: u16, command: DriveCommand, pending: Pending) {
+async fn administrate(shared: Arc<SharedState>, controller: u16, command: DriveCommand, pending: CommandGuard) {
     let result = match command {
         DriveCommand::Format(namespaces) => shared.format(&namespaces).await.map(|()| Response::success()),
         DriveCommand::WriteCache(enabled) => {

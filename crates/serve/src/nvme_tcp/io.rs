@@ -24,7 +24,7 @@ use ssd::{QueueId, ResolvedDevice, ZoneAction, ZoneState};
 use tokio::sync::oneshot;
 
 use super::failure::{status, status_of_write};
-use super::reply::Pending;
+use super::reply::CommandGuard;
 use super::values::DriveValues;
 use crate::engine::{Command, Engine, Reply};
 use crate::server::intake::Intake;
@@ -178,7 +178,7 @@ impl NamespaceTarget {
     }
 
     /// Begins a command of a queue. Commands that are one job each go to `intake`.
-    pub(super) fn begin(&self, request: IoRequest, queue: u16, pending: Pending, intake: &mut Intake<'_>) {
+    pub(super) fn begin(&self, request: IoRequest, queue: u16, pending: CommandGuard, intake: &mut Intake<'_>) {
         let (queue, IoRequest { command, data, .. }) = (self.queue(queue), request);
         let plain = Route { queue, placement: PlacementId::default() };
         let nothing = BlockRange { start: 0, count: 0 };
@@ -294,7 +294,7 @@ impl NamespaceTarget {
     /// Carries out a command of several jobs.
     fn spawn<F: Future<Output = Result<Response, Status>> + Send>(
         &self,
-        pending: Pending,
+        pending: CommandGuard,
         command: impl FnOnce(Self) -> F + Send + 'static,
     ) {
         let target = self.clone();
@@ -316,7 +316,7 @@ impl NamespaceTarget {
     }
 
     /// Discards all ranges at a time. The first failure is the status of the command.
-    fn deallocate(&self, ranges: Vec<BlockRange>, route: Route, pending: Pending) {
+    fn deallocate(&self, ranges: Vec<BlockRange>, route: Route, pending: CommandGuard) {
         self.spawn(pending, move |target| async move {
             let mut results = Vec::new();
             for range in ranges {
@@ -335,7 +335,7 @@ impl NamespaceTarget {
     }
 
     /// Answers Offline Zone, which only applies to read-only zones: the drive has no such command for them.
-    fn set_offline(&self, zones: ZoneSelection, pending: Pending) {
+    fn set_offline(&self, zones: ZoneSelection, pending: CommandGuard) {
         let refused = Status::INVALID_ZONE_STATE_TRANSITION.do_not_retry();
         if zones != ZoneSelection::All {
             return pending.complete(Response::status(refused));

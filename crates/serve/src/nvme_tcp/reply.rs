@@ -24,7 +24,7 @@ pub(super) enum Message {
 }
 
 /// A command that the drive works on. Dropping it without an answer reports it as lost.
-pub(super) struct Pending(Option<PendingResponse>);
+pub(super) struct CommandGuard(Option<PendingResponse>);
 
 struct PendingResponse {
     messages: UnboundedSender<Message>,
@@ -34,7 +34,7 @@ struct PendingResponse {
     ends_with_power: bool,
 }
 
-impl Pending {
+impl CommandGuard {
     pub(super) const fn new(
         messages: UnboundedSender<Message>,
         command_id: u16,
@@ -67,7 +67,7 @@ impl Pending {
     }
 }
 
-impl Drop for Pending {
+impl Drop for CommandGuard {
     fn drop(&mut self) {
         if let Some(open) = self.0.take() {
             let _ = open.messages.send(Message::Lost);

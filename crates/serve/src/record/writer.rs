@@ -12,7 +12,7 @@ use super::rows::{RequestCollector, RequestEnd, RequestRow};
 
 /// The file that records the requests of a drive.
 #[derive(Clone, Debug)]
-pub struct RecordTo {
+pub struct RecordingTarget {
     /// The path of the recording.
     pub path: PathBuf,
     /// True if the recording may replace a file that Flashloom did not write.
@@ -37,7 +37,7 @@ pub(crate) struct Writer {
     thread: JoinHandle<Result<Recording, OutputError>>,
 }
 
-impl RecordTo {
+impl RecordingTarget {
     /// Checks that the file can be written, before anything is simulated.
     ///
     /// # Errors

@@ -246,9 +246,9 @@ struct PendingReply {
 }
 
 /// A request that the drive works on. Dropping it without an answer reports it as lost.
-struct Pending(Option<PendingReply>);
+struct RequestGuard(Option<PendingReply>);
 
-impl Pending {
+impl RequestGuard {
     fn answer(mut self, result: Result<Vec<u8>, JobFailure>) {
         let Some(open) = self.0.take() else { return };
         let replies = open.replies.clone();
@@ -265,7 +265,7 @@ impl Pending {
     }
 }
 
-impl Drop for Pending {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
         if let Some(open) = self.0.take() {
             let _ = open.replies.send(Message::Lost);
@@ -274,7 +274,7 @@ impl Drop for Pending {
 }
 
 fn job(operation: Operation, (start, sectors): (Lba, Sectors), open: PendingReply) -> Job {
-    let pending = Pending(Some(open));
+    let pending = RequestGuard(Some(open));
     Job::new(operation, start, sectors, move |result| pending.answer(result))
 }
 
@@ -329,7 +329,7 @@ async fn read_requests(
             Some(ProtocolEvent::BlockStatus(BlockStatus { start, sectors, most, ticket })) => {
                 let admitted = intake.admit(0).await;
                 let open = PendingReply { replies: replies.clone(), ticket, admitted, then_flush: false };
-                let pending = Pending(Some(open));
+                let pending = RequestGuard(Some(open));
                 let answer = Box::new(move |result| pending.answer_extents(result));
                 intake.ask(0, AllocationQuery { start, sectors, most, answer });
             }

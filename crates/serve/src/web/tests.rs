@@ -22,7 +22,7 @@ fn engine() -> (Engine, SocketAddr, String) {
     served(None)
 }
 
-fn served(verify: Option<crate::engine::OnViolation>) -> (Engine, SocketAddr, String) {
+fn served(verify: Option<crate::engine::ViolationCallback>) -> (Engine, SocketAddr, String) {
     of(EngineOptions { verify, ..EngineOptions::new(small("")) })
 }
 

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use nvme::{Completion, ConnectRequest, Digests, Host, HostCommand, HostConfig, HostError, HostEvent, Status};
-use serve::engine::{Engine, EngineOptions, FinalState, OnCut, Pace};
+use serve::engine::{CutPolicy, Engine, EngineOptions, FinalState, Pace};
 use serve::nvme_tcp::{
     NvmeExport, NvmeLimits, NvmeObserver, NvmeServer, NvmeStopper, PowerSignal, Presentation, description,
 };
@@ -43,8 +43,8 @@ pub(super) struct ServerSettings<'a> {
     pub(super) limits: NvmeLimits,
     pub(super) hosts: Option<Vec<String>>,
     pub(super) pace: Pace,
-    pub(super) record: Option<serve::record::RecordTo>,
-    pub(super) on_cut: OnCut,
+    pub(super) record: Option<serve::record::RecordingTarget>,
+    pub(super) on_cut: CutPolicy,
 }
 
 impl Default for ServerSettings<'_> {
@@ -57,7 +57,7 @@ impl Default for ServerSettings<'_> {
             hosts: None,
             pace: Pace::Max,
             record: None,
-            on_cut: OnCut::End,
+            on_cut: CutPolicy::End,
         }
     }
 }
@@ -109,7 +109,7 @@ impl SubsystemServer {
         });
         let server = server.observed_by(NvmeObserver { on_end, ..NvmeObserver::default() });
         let (address, stopper) = (server.address(), server.stopper());
-        let power = (on_cut == OnCut::End).then_some(power);
+        let power = (on_cut == CutPolicy::End).then_some(power);
         let drives = engines.iter().cloned().zip(devices).collect();
         let export = NvmeExport { drives, description, power };
         let run = move || server.run(export).expect("it runs");

@@ -3,7 +3,7 @@
 use base::io::IoKind;
 use nvme::{HostCommand, Status, SubmissionEntry, opcode};
 use serve::engine::Command;
-use serve::record::RecordTo;
+use serve::record::RecordingTarget;
 use workload::trace::TraceOptions;
 use workload::{Arrival, Source};
 
@@ -59,7 +59,7 @@ fn writes_by_handle_fill_its_reclaim_unit_and_are_counted() {
 fn a_handle_update_gives_a_new_reclaim_unit_and_is_recorded() {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join("updates.parquet");
-    let record = Some(RecordTo { path: path.clone(), force: false, inputs: Vec::new() });
+    let record = Some(RecordingTarget { path: path.clone(), force: false, inputs: Vec::new() });
     let served = SubsystemServer::new(ServerSettings { device: PLACED, record, ..ServerSettings::default() });
     let (mut admin, controller) = HostConnection::admin(&served);
     let mut io = HostConnection::io(&served, controller, 1);
@@ -117,7 +117,7 @@ fn an_invalid_identifier_is_an_event_and_no_failure() {
 fn streams_are_those_of_the_drive() {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join("streams.parquet");
-    let record = Some(RecordTo { path: path.clone(), force: false, inputs: Vec::new() });
+    let record = Some(RecordingTarget { path: path.clone(), force: false, inputs: Vec::new() });
     let served = SubsystemServer::new(ServerSettings { device: STREAMS, record, ..ServerSettings::default() });
     let (mut admin, controller) = HostConnection::admin(&served);
     let mut io = HostConnection::io(&served, controller, 1);

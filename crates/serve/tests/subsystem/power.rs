@@ -1,7 +1,7 @@
 //! A power cut while hosts are connected.
 
 use nvme::{HostCommand, Status};
-use serve::engine::{Command, OnCut, Pace};
+use serve::engine::{Command, CutPolicy, Pace};
 
 use super::host::{HostConnection, ServerSettings, SubsystemServer};
 
@@ -62,7 +62,7 @@ fn zones_have_what_was_answered_when_the_power_is_back() {
 
 #[test]
 fn held_commands_wait_for_the_power_and_a_flush_says_that_writes_were_lost() {
-    let served = SubsystemServer::new(ServerSettings { on_cut: OnCut::Hold, ..ServerSettings::default() });
+    let served = SubsystemServer::new(ServerSettings { on_cut: CutPolicy::Hold, ..ServerSettings::default() });
     let (mut admin, controller) = HostConnection::admin(&served);
     let mut io = HostConnection::io(&served, controller, 1);
     io.done(HostCommand::write(1, 0, 4, vec![1; 4 * 512]));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use nvme::HostCommand;
 use serve::engine::{Command, Reply};
-use serve::record::RecordTo;
+use serve::record::RecordingTarget;
 use study::catalogue::{self, Device};
 use study::session::Session;
 use workload::trace::TraceOptions;
@@ -15,7 +15,7 @@ use super::zones::ZONED;
 
 /// Serves a device to two queues of a host, each of which has commands under way for as long as `play` says.
 fn served(device: &str, path: &Path, play: impl FnOnce(&mut [HostConnection; 2])) -> String {
-    let record = Some(RecordTo { path: path.to_owned(), force: false, inputs: Vec::new() });
+    let record = Some(RecordingTarget { path: path.to_owned(), force: false, inputs: Vec::new() });
     let served = SubsystemServer::new(ServerSettings { device, record, ..ServerSettings::default() });
     let (_admin, controller) = HostConnection::admin(&served);
     let mut queues = [1, 2].map(|queue| HostConnection::io(&served, controller, queue));

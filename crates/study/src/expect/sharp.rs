@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use super::judge::change;
 use super::{
-    AscendingOrder, BoundedRange, Condition, DifferenceOf, Equal, ExpectSpec, Linear, Monotonic, RatioOf, Saturates,
+    AscendingOrder, BoundedRange, Condition, DifferenceExpectation, Equal, ExpectSpec, Linear, Monotonic,
+    RatioExpectation, Saturates,
 };
 use crate::metric::Dimension;
 
@@ -95,7 +96,7 @@ impl ExpectSpec {
                 let (low, high) = within.bounds(unit).expect("they were checked");
                 Band::between(low, high, show)
             }
-            Condition::Ratio(RatioOf { between: [low, high], .. }) => Band::between(*low, *high, change),
+            Condition::Ratio(RatioExpectation { between: [low, high], .. }) => Band::between(*low, *high, change),
             Condition::Difference(difference) => difference.band(unit),
             Condition::Bounded(bounded) => bounded.band(unit),
             Condition::Equal(Equal { within, .. }) => {
@@ -118,7 +119,7 @@ impl ExpectSpec {
     }
 }
 
-impl DifferenceOf {
+impl DifferenceExpectation {
     fn band(&self, unit: Dimension) -> Band {
         let (low, high) = self.bounds(unit).expect("they were checked");
         Band::between(low, high, |value| unit.show(value))

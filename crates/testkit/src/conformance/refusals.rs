@@ -4,7 +4,7 @@
 use base::engine::Rng;
 use base::io::IoKind;
 use flash::nand::FaultKind;
-use ftl::EraseWhen;
+use ftl::EraseTiming;
 
 use super::script::Line;
 use super::{Trial, Work, script};
@@ -19,7 +19,7 @@ const MOST: u32 = 4000;
 
 pub(super) fn refusals(trial: &Trial<'_>) -> Work {
     let mut work = Work::default();
-    if trial.resolved.ftl.log.erase == EraseWhen::Read {
+    if trial.resolved.ftl.log.erase == EraseTiming::Read {
         // A merge whose destinations have all failed has the only copy of its pages in RAM, and reads wait for its end.
         return work;
     }

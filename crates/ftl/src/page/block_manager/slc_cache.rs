@@ -21,7 +21,7 @@ use crate::page::{PageConfig, SlcCacheCounters};
 use crate::port::Flash;
 use crate::sabotage::Sabotage;
 
-use set_aside::SetAside;
+use set_aside::SlcReserve;
 use size::CacheSize;
 
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub(in crate::page) struct SlcCache {
     slots: u32,
     size: CacheSize,
     /// The static part of the cache, if the description has one.
-    set_aside: Option<SetAside>,
+    set_aside: Option<SlcReserve>,
     overflow: OverflowPolicy,
     /// Superblocks of a pool that must be free before the cache takes host data again after direct writes; one if
     /// `None`.
@@ -69,7 +69,7 @@ impl SlcCache {
             shape: ProgramShape::in_slc_mode(config),
             slots: slots_in_slc_mode(config),
             size: CacheSize::new(spec, config),
-            set_aside: SetAside::new(config),
+            set_aside: SlcReserve::new(config),
             overflow: spec.overflow,
             reuse: spec.reuse.map(|reuse| CacheSize::whole_superblocks(reuse, config)),
             folds_in_planes: spec.fold == FoldPath::CopyBack,
@@ -105,7 +105,7 @@ impl SlcCache {
         let groups = u64::from(geometry.die_count()) * u64::from(geometry.groups());
         let levels = groups * size_of::<FillLevel>() as u64;
         let closed = AgeOrder::memory(groups, u64::from(geometry.superblock_count()));
-        size_of::<Self>() as u64 + levels + closed + CacheSize::memory(spec) + SetAside::memory(config)
+        size_of::<Self>() as u64 + levels + closed + CacheSize::memory(spec) + SlcReserve::memory(config)
     }
 
     /// The number of superblocks that may be in SLC mode in a pool with `live` live mapping units.

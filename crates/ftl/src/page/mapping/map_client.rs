@@ -15,7 +15,7 @@ use crate::map_unit::{Answer, AnyMapUnit, Ask, Asker, Counters, HostMemory, Job,
 use crate::port::PageRead;
 use crate::toolkit::Map;
 
-use questions::{LookUp, Masks, Questions};
+use questions::{MapLookup, Masks, Questions};
 
 pub(in crate::page) use questions::Question;
 
@@ -144,7 +144,7 @@ impl MapClient {
 
     /// Takes the requested sectors of each mapping unit of a lookup that has been answered; none if the lookup has only
     /// one mapping unit.
-    pub(in crate::page) fn take_masks(&mut self, look_up: &LookUp) -> Option<Masks> {
+    pub(in crate::page) fn take_masks(&mut self, look_up: &MapLookup) -> Option<Masks> {
         self.questions.take_masks(look_up)
     }
 

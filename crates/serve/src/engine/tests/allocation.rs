@@ -139,7 +139,7 @@ fn every_drive_tells_data_from_holes_at_any_moment() {
             Err(SessionError::Foresight { .. }) => continue,
             drive => drive.unwrap_or_else(|error| panic!("{error}")),
         };
-        let core = Core::new(Box::new(drive), OnCut::End);
+        let core = Core::new(Box::new(drive), CutPolicy::End);
         let unit = core.unit().get();
         let units = UNITS.min(core.capacity().get() / unit) as usize;
         let replay = format!("seed {seed}, {}", setting.name);
@@ -167,7 +167,7 @@ fn every_drive_tells_data_from_holes_at_any_moment() {
 
 #[test]
 fn questions_wait_for_the_power_with_the_requests() {
-    let mut bench = Bench::new(core(BUFFER, OnCut::Hold));
+    let mut bench = Bench::new(core(BUFFER, CutPolicy::Hold));
     bench.alone(Operation::Write { data: vec![1; 512], fua: true }, 4, 1).expect("written");
     let end = bench.core.capacity().get();
     for (start, sectors) in [(end, 1), (end - 1, 2), (u64::MAX, 1)] {

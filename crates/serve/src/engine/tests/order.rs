@@ -22,7 +22,7 @@ fn given(more: &str, durability: Durability, jobs: Vec<(Operation, u64, u64)>) -
     let mut drive = Box::new(Ssd::<Bytes512>::new(&small(more).resolved, 1));
     let state = files.create(&mut drive, durability);
     let inbox = Arc::new(inbox::Inbox::new());
-    let mut server = DriveServer::new(Core::new(drive, OnCut::End), Arc::clone(&inbox), Pace::Max);
+    let mut server = DriveServer::new(Core::new(drive, CutPolicy::End), Arc::clone(&inbox), Pace::Max);
     server.files = Some(DriveFiles::new(state, None));
     std::thread::scope(|scope| {
         scope.spawn(move || server.run());

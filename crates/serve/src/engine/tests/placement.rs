@@ -86,7 +86,7 @@ fn a_recording_with_updates_of_handles_run_again_has_the_same_events_and_latenci
 
 #[test]
 fn updates_of_handles_are_verified_as_no_change_and_wait_for_the_power() {
-    let mut core = Core::new(Box::new(Ssd::new(&placed("").resolved, 1)), OnCut::Hold);
+    let mut core = Core::new(Box::new(Ssd::new(&placed("").resolved, 1)), CutPolicy::Hold);
     core.verify(true);
     let mut bench = Bench::new(core);
     submit(&mut bench, Operation::Write { data: vec![7; 2048], fua: true }, 2, (0, 4));

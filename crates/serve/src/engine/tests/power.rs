@@ -158,11 +158,11 @@ impl Life {
         let results = self.bench.results();
         self.answered(results);
         assert_eq!(self.open.len(), cut.held, "held and no others are left");
-        if on_cut == OnCut::End {
+        if on_cut == CutPolicy::End {
             assert_eq!(cut.held, 0);
         }
         let refused = self.bench.submit(Operation::Flush, 0, 0);
-        if on_cut == OnCut::End {
+        if on_cut == CutPolicy::End {
             assert_eq!(
                 self.bench.results().pop().map(|(of, _, result)| (of, result)),
                 Some((refused, Err(JobFailure::NoPower)))
@@ -173,7 +173,7 @@ impl Life {
         // Any content that was submitted and is not older than a durable one may have survived.
         self.acknowledged.iter_mut().for_each(|acknowledged| *acknowledged = 1);
         self.bench.core.power_on(self.bench.now, &mut self.bench.answers).expect("it is off");
-        if on_cut == OnCut::Hold {
+        if on_cut == CutPolicy::Hold {
             let covers = vec![1; self.model.len()];
             self.flushes.iter_mut().for_each(|(_, of)| of.clone_from(&covers));
             self.flushes.push((refused, covers));
@@ -186,7 +186,7 @@ impl Life {
         }
         self.answered(results);
         assert!(self.open.is_empty());
-        if on_cut == OnCut::Hold {
+        if on_cut == CutPolicy::Hold {
             // The flush above began with the held writes, and does not cover writes that had to wait for room in the buffer.
             drop(self.bench.alone(Operation::Flush, 0, 0));
         }
@@ -274,7 +274,7 @@ fn acknowledged_flushes_survive_power_cuts_on_every_family() {
     // Drives that ignore flushes promise nothing.
     let keeps = |setting: &&Setting| setting.spec.buffer.as_ref().is_none_or(|of| of.flush != FlushPolicy::Ignore);
     for (seed, setting) in (0..).zip(all.iter().filter(keeps).step_by(3)) {
-        for on_cut in [OnCut::End, OnCut::Hold] {
+        for on_cut in [CutPolicy::End, CutPolicy::Hold] {
             let say = PanicLabel(format!("seed {seed}, {:?}, {on_cut:?}", setting.name));
             let drive = Box::new(Ssd::new(&setting.spec.resolve().expect("valid"), seed));
             let mut life = Life::new(Core::new(drive, on_cut), seed);
@@ -292,7 +292,7 @@ fn a_drive_that_ignores_flushes_is_found() {
     let lies = |setting: &Setting| setting.spec.buffer.as_ref().is_some_and(|of| of.flush == FlushPolicy::Ignore);
     for (seed, setting) in (0..20).flat_map(|seed| settings().into_iter().filter(lies).map(move |of| (seed, of))) {
         let drive = Box::new(Ssd::new(&setting.spec.resolve().expect("valid"), seed));
-        Life::new(Core::new(drive, OnCut::End), seed).run(120);
+        Life::new(Core::new(drive, CutPolicy::End), seed).run(120);
     }
 }
 
@@ -309,7 +309,7 @@ impl Drop for PanicLabel {
 
 #[test]
 fn a_cut_answers_every_job_or_holds_it() {
-    for on_cut in [OnCut::End, OnCut::Hold] {
+    for on_cut in [CutPolicy::End, CutPolicy::Hold] {
         let mut bench = Bench::new(core("", on_cut));
         bench.write(0, 1, 4, false);
         bench.submit(Operation::Read, 0, 1);
@@ -323,12 +323,12 @@ fn a_cut_answers_every_job_or_holds_it() {
         let later = bench.drain();
         let of = |all: &Results| all.iter().map(|(number, _, result)| (*number, result.is_ok())).collect::<Vec<_>>();
         match on_cut {
-            OnCut::End => {
+            CutPolicy::End => {
                 assert_eq!((cut.failed, cut.held, cut.lost_writes), (2, 0, false));
                 assert_eq!((of(&results), of(&later)), (vec![(0, false), (1, false), (2, false)], Vec::new()));
                 assert_eq!(bench.byte(0), 0);
             }
-            OnCut::Hold => {
+            CutPolicy::Hold => {
                 assert_eq!((cut.failed, cut.held, cut.lost_writes), (0, 2, false));
                 assert_eq!((of(&results), of(&later)), (Vec::new(), vec![(0, true), (1, true), (2, true)]));
                 assert_eq!(bench.byte(0), 1, "the held write began anew");
@@ -340,7 +340,7 @@ fn a_cut_answers_every_job_or_holds_it() {
 
 #[test]
 fn a_flush_fails_if_held_clients_lost_writes_without_a_word() {
-    let mut bench = Bench::new(core(BUFFER, OnCut::Hold));
+    let mut bench = Bench::new(core(BUFFER, CutPolicy::Hold));
     bench.write(0, 1, 4, true);
     bench.drain();
     assert!(!bench.core.cut_power(bench.now, &mut bench.answers).expect("it is on").lost_writes, "it was durable");
@@ -366,7 +366,7 @@ fn a_flush_fails_if_held_clients_lost_writes_without_a_word() {
 fn a_flush_makes_durable_what_was_answered_before_it_came_and_nothing_else() {
     for is_fua in [false, true] {
         for is_late in [false, true] {
-            let mut bench = Bench::new(core(BUFFER, OnCut::Hold));
+            let mut bench = Bench::new(core(BUFFER, CutPolicy::Hold));
             bench.write(0, 1, 4, false);
             bench.drain();
             let promise = if is_fua { bench.write(8, 3, 4, true) } else { bench.submit(Operation::Flush, 0, 0) };
@@ -384,7 +384,7 @@ fn a_flush_makes_durable_what_was_answered_before_it_came_and_nothing_else() {
 
 #[test]
 fn an_orderly_power_off_answers_when_the_answers_are_due() {
-    let mut bench = Bench::new(core(BUFFER, OnCut::End));
+    let mut bench = Bench::new(core(BUFFER, CutPolicy::End));
     let write = bench.write(0, 1, 64, true);
     let took = bench.core.power_off(bench.now, &mut bench.answers).expect("it is on");
     assert!(bench.results().is_empty() && took > Span::from_us(200), "{took}");

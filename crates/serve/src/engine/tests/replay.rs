@@ -62,7 +62,7 @@ fn served(core: Core, path: &std::path::Path, seed: u64) -> (Vec<RequestRow>, u6
 
 /// Writes the recording.
 pub(super) fn write(rows: &[RequestRow], path: &std::path::Path) {
-    let file = RecordTo { path: path.to_owned(), force: false, inputs: Vec::new() }.open();
+    let file = RecordingTarget { path: path.to_owned(), force: false, inputs: Vec::new() }.open();
     let started = Writer::start(file.unwrap_or_else(|error| panic!("{error}")));
     let (writer, mut record) = started.unwrap_or_else(|error| panic!("{error}"));
     for (number, row) in (0..).zip(rows) {
@@ -114,7 +114,7 @@ pub(super) fn check_with(
     let device = || Device { name: name.to_owned(), resolved: resolved.clone(), replaced: Vec::new() };
     let options = EngineOptions { seed, ..EngineOptions::new(device()) };
     let drive = options.drive(|_| {}).unwrap_or_else(|error| panic!("{error}"));
-    let (rows, hash) = served(Core::new(drive, OnCut::End), &path, seed);
+    let (rows, hash) = served(Core::new(drive, CutPolicy::End), &path, seed);
     let mut log: Vec<run::Record> = Vec::new();
     let session = Session::new(&options.device).seed(seed).log(&mut log);
     let file = study::catalogue::workload(&path).unwrap_or_else(|error| panic!("{error}"));

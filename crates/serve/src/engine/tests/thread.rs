@@ -96,7 +96,7 @@ fn power_comes_and_goes_and_a_snapshot_keeps_the_flash() {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join("state.snapshot");
     let (to, power) = channel();
-    let on_power: OnPower = Box::new(move |is_on| to.send(is_on).expect("somebody listens"));
+    let on_power: PowerCallback = Box::new(move |is_on| to.send(is_on).expect("somebody listens"));
     let options = EngineOptions { pace: Pace::Max, on_power: Some(on_power), ..EngineOptions::new(small(BUFFER)) };
     let engine = Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"));
     let write = |byte, fua| done(&submit(&engine, Operation::Write { data: vec![byte; 512], fua }, 9, 1));

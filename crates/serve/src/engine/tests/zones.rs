@@ -37,7 +37,7 @@ impl ZonedDrive {
         let shape = device.resolved.zones.expect("it has zones");
         let sectors = u64::from(device.resolved.geometry.sectors);
         assert_eq!(sectors, UNIT);
-        let core = Core::new(Box::new(Ssd::new(&device.resolved, seed)), OnCut::End);
+        let core = Core::new(Box::new(Ssd::new(&device.resolved, seed)), CutPolicy::End);
         let (size, capacity) = (u64::from(shape.size) * UNIT, u64::from(shape.capacity) * UNIT);
         Self { bench: Bench::new(core), size, capacity, addresses: Arc::default() }
     }
@@ -132,7 +132,7 @@ fn each_failure_has_its_reason() {
         Err(JobFailure::Drive(ssd::Status::OutOfRange))
     );
     assert_eq!(zoned.reports(end), Err(JobFailure::Drive(ssd::Status::OutOfRange)));
-    let mut plain = Bench::new(core("", OnCut::End));
+    let mut plain = Bench::new(core("", CutPolicy::End));
     assert_eq!(
         plain.alone(Operation::ManageZones(ZoneAction::Reset), 0, 0),
         Err(JobFailure::Drive(ssd::Status::InvalidOpcode))

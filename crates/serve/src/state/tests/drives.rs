@@ -2,7 +2,7 @@
 
 use base::engine::Rng;
 use flash::nand::Stamp;
-use ftl::EraseWhen;
+use ftl::EraseTiming;
 use ssd::{Drive, Precondition, ResolvedDevice, Ssd};
 use testkit::conformance::{self, Setting};
 use testkit::{Host, requests};
@@ -18,7 +18,7 @@ pub(super) fn settings() -> Vec<(String, ResolvedDevice)> {
     };
     let settings = conformance::settings().into_iter().map(resolve);
     let keeps =
-        |resolved: &ResolvedDevice| resolved.ftl.log.erase == EraseWhen::Copied && resolved.backend.errors.is_none();
+        |resolved: &ResolvedDevice| resolved.ftl.log.erase == EraseTiming::Copied && resolved.backend.errors.is_none();
     settings.filter(|(_, resolved)| keeps(resolved)).collect()
 }
 

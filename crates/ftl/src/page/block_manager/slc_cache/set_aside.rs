@@ -22,7 +22,7 @@ use crate::sabotage::Sabotage;
 use crate::toolkit::FreeList;
 
 #[derive(Clone, Debug)]
-pub(in crate::page) struct SetAside {
+pub(in crate::page) struct SlcReserve {
     /// Number of superblocks that each pool sets aside, including bad ones.
     each: u32,
     /// The free ones of these superblocks, for each pool.
@@ -37,7 +37,7 @@ pub(in crate::page) fn each(spec: &SlcCacheSpec, geometry: &Geometry, bits: u32)
     (spec.set_aside.get() / (bytes_in_slc_mode(geometry, bits).get() * pools).max(1)) as u32
 }
 
-impl SetAside {
+impl SlcReserve {
     pub(super) fn new(config: &PageConfig) -> Option<Self> {
         let each = config.map_pages.set_aside;
         let pools = (config.geometry.die_count() * config.geometry.groups()) as usize;
@@ -57,11 +57,11 @@ impl SetAside {
 }
 
 impl BlockManager {
-    fn set_aside(&self) -> Option<&SetAside> {
+    fn set_aside(&self) -> Option<&SlcReserve> {
         self.slc_cache.as_ref()?.set_aside.as_ref()
     }
 
-    fn set_aside_mut(&mut self) -> Option<&mut SetAside> {
+    fn set_aside_mut(&mut self) -> Option<&mut SlcReserve> {
         self.slc_cache.as_mut()?.set_aside.as_mut()
     }
 
