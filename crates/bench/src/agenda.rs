@@ -14,7 +14,7 @@ pub trait Step: Copy + 'static {
 
 /// A scheduled event.
 #[derive(Clone, Copy, Debug)]
-pub struct Event<S> {
+pub struct AgendaEvent<S> {
     /// Time in picoseconds.
     pub at: u64,
     /// The step that ends at this time.
@@ -29,12 +29,12 @@ pub trait Agenda<S>: Default {
     fn push(&mut self, at: u64, step: S, request: u32);
 
     /// Removes the next event and returns it; `None` if there is none.
-    fn pop(&mut self) -> Option<Event<S>>;
+    fn pop(&mut self) -> Option<AgendaEvent<S>>;
 }
 
 /// A heap of events by time, with four children to a parent.
 #[derive(Debug)]
-pub struct Heap<S>(Vec<Event<S>>);
+pub struct Heap<S>(Vec<AgendaEvent<S>>);
 
 impl<S> Default for Heap<S> {
     fn default() -> Self {
@@ -46,7 +46,7 @@ impl<S: Step> Agenda<S> for Heap<S> {
     #[inline]
     fn push(&mut self, at: u64, step: S, request: u32) {
         let Self(events) = self;
-        let event = Event { at, step, request };
+        let event = AgendaEvent { at, step, request };
         let mut hole = events.len();
         events.push(event);
         while hole > 0 {
@@ -61,7 +61,7 @@ impl<S: Step> Agenda<S> for Heap<S> {
     }
 
     #[inline]
-    fn pop(&mut self) -> Option<Event<S>> {
+    fn pop(&mut self) -> Option<AgendaEvent<S>> {
         let Self(events) = self;
         let last = events.pop()?;
         let Some(top) = events.first().copied() else { return Some(last) };
@@ -106,7 +106,7 @@ impl<S: Step, const KINDS: usize> Agenda<S> for Rings<KINDS> {
     }
 
     #[inline]
-    fn pop(&mut self) -> Option<Event<S>> {
+    fn pop(&mut self) -> Option<AgendaEvent<S>> {
         let Self(rings) = self;
         let heads = rings.each_ref().map(|ring| ring.front().map_or(u64::MAX, |(at, _)| *at));
         let mut first = KINDS - 1;
@@ -114,6 +114,6 @@ impl<S: Step, const KINDS: usize> Agenda<S> for Rings<KINDS> {
             first = if heads[ring] < heads[first] { ring } else { first };
         }
         let (at, request) = rings[first].pop_front()?;
-        Some(Event { at, step: S::ALL[first], request })
+        Some(AgendaEvent { at, step: S::ALL[first], request })
     }
 }

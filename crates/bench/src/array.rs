@@ -35,7 +35,7 @@ struct Logs {
 
 /// The pages of all chips, which mapping units they hold, and the free blocks.
 #[derive(Clone, Debug)]
-pub(crate) struct Array {
+pub(crate) struct PageArray {
     /// The page of each mapping unit (`map`), and the mapping unit of each page (`units`).
     map: Vec<u32>,
     units: Vec<u32>,
@@ -46,7 +46,7 @@ pub(crate) struct Array {
     chips: Vec<Logs>,
 }
 
-impl Array {
+impl PageArray {
     /// Creates a full drive on which `stripe` consecutive units lie on one chip before the next chip follows.
     pub(crate) fn full(stripe: u32) -> Self {
         let logs = |chip: u32| Logs { free: (chip * BLOCKS..(chip + 1) * BLOCKS).collect(), open: [NOWHERE; 2] };

@@ -10,8 +10,8 @@
 use std::collections::VecDeque;
 
 use crate::DEPTH;
-use crate::agenda::{self, Agenda, Event};
-use crate::array::{ALL_CHIPS, Array, PAGES, UNITS, Wants};
+use crate::agenda::{self, Agenda, AgendaEvent};
+use crate::array::{ALL_CHIPS, PAGES, PageArray, UNITS, Wants};
 use crate::histogram::Bins;
 use crate::random::Random;
 use crate::reads::{CHANNELS, CHIPS, LINK, READ, TRANSFER};
@@ -29,7 +29,7 @@ const NOBODY: u32 = u32::MAX;
 
 /// The end of a step of a write or of a collector.
 #[derive(Clone, Copy, Debug)]
-pub enum Step {
+pub enum BufferStep {
     /// The data of a write has crossed the host link.
     Received,
     /// Data has crossed a channel.
@@ -42,7 +42,7 @@ pub enum Step {
     Erased,
 }
 
-impl agenda::Step for Step {
+impl agenda::Step for BufferStep {
     const ALL: &'static [Self] = &[Self::Received, Self::Transferred, Self::Read, Self::Programmed, Self::Erased];
 
     #[inline]
@@ -53,7 +53,7 @@ impl agenda::Step for Step {
 
 /// A program of the buffer, or the current operation of a chip's collector.
 #[derive(Clone, Copy, Debug, Default)]
-struct Operation {
+struct BufferOperation {
     chip: u32,
     /// First page of the program.
     to: u32,
@@ -69,7 +69,7 @@ struct Operation {
     next: Option<u32>,
 }
 
-impl Waits for Operation {
+impl Waits for BufferOperation {
     #[inline]
     fn next(&mut self) -> &mut Option<u32> {
         &mut self.next
@@ -77,7 +77,7 @@ impl Waits for Operation {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct BufferEntry {
     unit: u32,
     /// The next entry of the same chain in the index.
     next: u32,
@@ -90,14 +90,14 @@ struct Entry {
 #[derive(Clone, Debug)]
 struct Buffer {
     heads: Vec<u32>,
-    entries: Vec<Entry>,
+    entries: Vec<BufferEntry>,
     free: Vec<u32>,
     dirty: VecDeque<u32>,
 }
 
 impl Buffer {
     fn new() -> Self {
-        let entry = Entry { unit: 0, next: NOBODY, sent: false, again: false };
+        let entry = BufferEntry { unit: 0, next: NOBODY, sent: false, again: false };
         Self {
             heads: vec![NOBODY; 2 * BUFFER as usize],
             entries: vec![entry; BUFFER as usize],
@@ -125,7 +125,7 @@ impl Buffer {
             at = entry.next;
         }
         let Some(entry) = self.free.pop() else { return false };
-        self.entries[entry as usize] = Entry { unit, next: self.heads[chain], sent: false, again: false };
+        self.entries[entry as usize] = BufferEntry { unit, next: self.heads[chain], sent: false, again: false };
         self.heads[chain] = entry;
         self.dirty.push_back(entry);
         true
@@ -142,7 +142,7 @@ impl Buffer {
     /// Frees the entry of a unit that is on flash, or makes it dirty again if the unit was written meanwhile.
     #[inline]
     fn arrived(&mut self, arrived: u32) {
-        let Entry { unit, next, again, .. } = self.entries[arrived as usize];
+        let BufferEntry { unit, next, again, .. } = self.entries[arrived as usize];
         if again {
             let entry = &mut self.entries[arrived as usize];
             (entry.sent, entry.again) = (false, false);
@@ -172,13 +172,13 @@ struct Chip {
 /// A bare loop of buffered writes, which runs in slices.
 #[derive(Debug)]
 pub struct BufferedWrites<A> {
-    array: Array,
+    array: PageArray,
     buffer: Buffer,
     /// The start and the unit of each request (`requests`), and the requests that wait for room (`waiting`).
     requests: Vec<(u64, u32)>,
     waiting: VecDeque<u32>,
     /// The programs of the buffer, followed by one operation for each chip's collector.
-    operations: Vec<Operation>,
+    operations: Vec<BufferOperation>,
     unused: Vec<u32>,
     chips: Vec<Chip>,
     /// The chip of the next program.
@@ -193,22 +193,22 @@ pub struct BufferedWrites<A> {
     slice: [u64; 3],
 }
 
-impl<A: Agenda<Step>> Default for BufferedWrites<A> {
+impl<A: Agenda<BufferStep>> Default for BufferedWrites<A> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<A: Agenda<Step>> BufferedWrites<A> {
+impl<A: Agenda<BufferStep>> BufferedWrites<A> {
     /// Creates the loop on a full drive, with its first requests submitted.
     #[must_use]
     pub fn new() -> Self {
         let mut writes = Self {
-            array: Array::full(BATCH),
+            array: PageArray::full(BATCH),
             buffer: Buffer::new(),
             requests: vec![(0, 0); DEPTH as usize],
             waiting: VecDeque::new(),
-            operations: vec![Operation::default(); (PROGRAMS + ALL_CHIPS) as usize],
+            operations: vec![BufferOperation::default(); (PROGRAMS + ALL_CHIPS) as usize],
             unused: (0..PROGRAMS).collect(),
             chips: vec![Chip::default(); ALL_CHIPS as usize],
             turn: 0,
@@ -229,25 +229,25 @@ impl<A: Agenda<Step>> BufferedWrites<A> {
         let unit = (((self.random.draw() >> 32) * u64::from(UNITS)) >> 32) as u32;
         self.requests[request as usize] = (self.now, unit);
         self.link_free = self.link_free.max(self.now) + LINK;
-        self.agenda.push(self.link_free, Step::Received, request);
+        self.agenda.push(self.link_free, BufferStep::Received, request);
     }
 
     /// Runs until `requests` more requests have completed.
     pub fn run(&mut self, requests: u64) {
         self.slice = [0; 3];
         while self.slice[0] < requests {
-            let Some(Event { at, step, request }) = self.agenda.pop() else { break };
+            let Some(AgendaEvent { at, step, request }) = self.agenda.pop() else { break };
             self.now = at;
             self.slice[2] += 1;
             match step {
-                Step::Received => {
+                BufferStep::Received => {
                     self.waiting.push_back(request);
                     self.admit();
                 }
-                Step::Read => self.cross(request),
-                Step::Transferred => self.transferred(request),
-                Step::Programmed => self.programmed(request),
-                Step::Erased => self.erased(self.operations[request as usize].chip),
+                BufferStep::Read => self.cross(request),
+                BufferStep::Transferred => self.transferred(request),
+                BufferStep::Programmed => self.programmed(request),
+                BufferStep::Erased => self.erased(self.operations[request as usize].chip),
             }
         }
     }
@@ -302,9 +302,9 @@ impl<A: Agenda<Step>> BufferedWrites<A> {
     #[inline]
     fn begin(&mut self, operation: u32) {
         match self.operations[operation as usize].wants {
-            Wants::Read => self.agenda.push(self.now + READ, Step::Read, operation),
+            Wants::Read => self.agenda.push(self.now + READ, BufferStep::Read, operation),
             Wants::Program => self.cross(operation),
-            Wants::Erase => self.agenda.push(self.now + ERASE, Step::Erased, operation),
+            Wants::Erase => self.agenda.push(self.now + ERASE, BufferStep::Erased, operation),
         }
     }
 
@@ -320,7 +320,7 @@ impl<A: Agenda<Step>> BufferedWrites<A> {
     #[inline]
     fn transfer(&mut self, operation: u32) {
         let time = TRANSFER * u64::from(self.operations[operation as usize].crossing);
-        self.agenda.push(self.now + time, Step::Transferred, operation);
+        self.agenda.push(self.now + time, BufferStep::Transferred, operation);
     }
 
     /// Frees a chip after an operation, and begins the next one.
@@ -334,12 +334,12 @@ impl<A: Agenda<Step>> BufferedWrites<A> {
     /// Handles the end of a transfer: the array programs the data, or the collector reads its next row or programs.
     #[inline]
     fn transferred(&mut self, operation: u32) {
-        let Operation { chip, wants, .. } = self.operations[operation as usize];
+        let BufferOperation { chip, wants, .. } = self.operations[operation as usize];
         if let Some(next) = self.channels[(chip / CHIPS) as usize].leave(&mut self.operations) {
             self.transfer(next);
         }
         if wants == Wants::Program {
-            return self.agenda.push(self.now + PROGRAM, Step::Programmed, operation);
+            return self.agenda.push(self.now + PROGRAM, BufferStep::Programmed, operation);
         }
         self.leave(chip);
         self.read_on(operation);
@@ -392,7 +392,7 @@ impl<A: Agenda<Step>> BufferedWrites<A> {
 
     /// Maps the programmed pages, and frees the buffer entries of those that came from the buffer.
     fn programmed(&mut self, operation: u32) {
-        let Operation { chip, to, count, from, .. } = self.operations[operation as usize];
+        let BufferOperation { chip, to, count, from, .. } = self.operations[operation as usize];
         self.slice[1] += u64::from(count);
         self.leave(chip);
         if operation >= PROGRAMS {
@@ -441,7 +441,7 @@ mod tests {
 
     #[test]
     fn a_greedy_collector_copies_as_much_as_without_a_buffer() {
-        let mut writes = BufferedWrites::<Heap<Step>>::new();
+        let mut writes = BufferedWrites::<Heap<BufferStep>>::new();
         writes.run(2_500_000);
         writes.run(500_000);
         // The bounds are those of the loop that writes through.
@@ -456,7 +456,7 @@ mod tests {
 
     #[test]
     fn every_mapping_unit_has_one_valid_page_and_the_buffer_its_newer_data() {
-        let mut writes = BufferedWrites::<Heap<Step>>::new();
+        let mut writes = BufferedWrites::<Heap<BufferStep>>::new();
         writes.run(1_500_000);
         writes.array.check();
         let Buffer { heads, entries, free, dirty } = &writes.buffer;

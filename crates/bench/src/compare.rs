@@ -18,7 +18,7 @@ pub const READY: &str = "ready for a slice";
 
 /// A row that a bench printed as JSON. Other fields may come and go between commits.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
-pub struct Row {
+pub struct PrintedRow {
     /// Name of the row, by which the rows of two builds are matched.
     pub name: String,
     /// Unit of measure of the value.
@@ -36,23 +36,23 @@ pub struct Value {
 
 /// The reason, in words, why a comparison failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure(String);
+pub struct ComparisonFailure(String);
 
-impl fmt::Display for Failure {
+impl fmt::Display for ComparisonFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for ComparisonFailure {}
 
-impl From<String> for Failure {
+impl From<String> for ComparisonFailure {
     fn from(why: String) -> Self {
         Self(why)
     }
 }
 
-impl From<&str> for Failure {
+impl From<&str> for ComparisonFailure {
     fn from(why: &str) -> Self {
         Self(why.to_owned())
     }
@@ -62,8 +62,8 @@ impl From<&str> for Failure {
 ///
 /// # Errors
 /// If the text is not a JSON list of rows.
-pub fn parse(text: &str) -> Result<Vec<Row>, Failure> {
-    serde_json::from_str(text).map_err(|error| Failure(format!("the bench printed no list of rows: {error}")))
+pub fn parse(text: &str) -> Result<Vec<PrintedRow>, ComparisonFailure> {
+    serde_json::from_str(text).map_err(|error| ComparisonFailure(format!("the bench printed no list of rows: {error}")))
 }
 
 /// Returns true if a larger number of this unit is better, false if a smaller one is, and `None` if the unit measures
@@ -111,8 +111,8 @@ pub struct Runs(Vec<Samples>);
 
 impl Runs {
     /// Adds the rows of a run.
-    pub fn add(&mut self, rows: Vec<Row>) {
-        for Row { name, unit, value } in rows {
+    pub fn add(&mut self, rows: Vec<PrintedRow>) {
+        for PrintedRow { name, unit, value } in rows {
             match self.0.iter_mut().find(|samples| samples.name == name && samples.unit == unit) {
                 Some(samples) => samples.values.push(value.median),
                 None => self.0.push(Samples { name, unit, values: vec![value.median] }),
@@ -158,7 +158,7 @@ fn judge(changes: &Samples, more_is_better: bool) -> Verdict {
 
 /// A row that both builds have, with its samples.
 #[derive(Clone, Debug, PartialEq)]
-struct Both {
+struct RowPair {
     base: Samples,
     now: Samples,
     changes: Samples,
@@ -168,7 +168,7 @@ struct Both {
 /// The rows of two builds beside each other, with verdicts.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
-    both: Vec<Both>,
+    both: Vec<RowPair>,
     only_base: Vec<String>,
     only_now: Vec<String>,
 }
@@ -188,7 +188,7 @@ impl Comparison {
                 Some(base) => {
                     let changes = base.changes_to(&samples);
                     let verdict = judge(&changes, more_is_better);
-                    all.both.push(Both { base: base.clone(), now: samples, changes, verdict });
+                    all.both.push(RowPair { base: base.clone(), now: samples, changes, verdict });
                 }
             }
         }
@@ -218,7 +218,7 @@ impl fmt::Display for Comparison {
             let (least, most) = samples.range();
             format!("{} .. {}", figure(least), figure(most))
         };
-        for Both { base, now, changes, verdict } in &self.both {
+        for RowPair { base, now, changes, verdict } in &self.both {
             let (least, most) = changes.range();
             table.add_row([
                 now.name.clone(),
@@ -259,8 +259,8 @@ mod tests {
 
     const RATE: &str = "requests/CPU s";
 
-    fn row(name: &str, unit: &str, median: f64) -> Row {
-        Row { name: name.into(), unit: unit.into(), value: Value { median } }
+    fn row(name: &str, unit: &str, median: f64) -> PrintedRow {
+        PrintedRow { name: name.into(), unit: unit.into(), value: Value { median } }
     }
 
     fn runs(name: &str, unit: &str, medians: &[f64]) -> Runs {

@@ -3,7 +3,7 @@
 
 /// A guard that confines this thread, and the programs that it starts, to one core until it is dropped.
 #[derive(Debug)]
-pub struct Confined {
+pub struct CoreGuard {
     #[cfg(target_os = "linux")]
     before: rustix::thread::CpuSet,
 }
@@ -12,25 +12,25 @@ pub struct Confined {
 /// cannot.
 #[cfg(target_os = "linux")]
 #[must_use]
-pub fn confine() -> Option<Confined> {
+pub fn confine() -> Option<CoreGuard> {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
     let before = sched_getaffinity(None).ok()?;
     let core = (0..CpuSet::MAX_CPU).find(|core| before.is_set(*core))?;
     let mut one = CpuSet::new();
     one.set(core);
     sched_setaffinity(None, &one).ok()?;
-    Some(Confined { before })
+    Some(CoreGuard { before })
 }
 
 /// Returns `None`: no such system call is known for this system.
 #[cfg(not(target_os = "linux"))]
 #[must_use]
-pub const fn confine() -> Option<Confined> {
+pub const fn confine() -> Option<CoreGuard> {
     None
 }
 
 #[cfg(target_os = "linux")]
-impl Drop for Confined {
+impl Drop for CoreGuard {
     fn drop(&mut self) {
         // If this call fails, later measurements run on one core, too; those that need several then show no speed-up.
         _ = rustix::thread::sched_setaffinity(None, &self.before);

@@ -7,9 +7,9 @@
 use study::catalogue::Device;
 
 use crate::drives;
-use crate::observers::Observed;
+use crate::observers::ObservedDrive;
 use floor::report::Row;
-use floor::rounds::{self, Entry, Load, Plan, Target};
+use floor::rounds::{self, Goal, Load, NamedLoad, Plan};
 
 const PLAIN: &str = r#"
 name = "plain"
@@ -83,12 +83,13 @@ throttle = { style = "proportional", from = "90C", to = "95C", highest-rate = "2
 
 /// Measures both drives. The goal with all mechanisms is 0.4 of the rate without them.
 pub(crate) fn measure(plan: Plan<'_>, bare: fn() -> Box<dyn Load>) -> Vec<Row> {
-    let entry =
-        |title: &str, target, device: Device| Entry::new(title, 40_000, target, move || Observed::plain(&device));
+    let entry = |title: &str, target, device: Device| {
+        NamedLoad::new(title, 40_000, target, move || ObservedDrive::plain(&device))
+    };
     let title = "reads and writes, TLC";
     let entries = vec![
         entry(title, None, drives::parsed(PLAIN)),
-        entry(&format!("{title}, everything on"), Target::share(0.4), drives::parsed(EVERYTHING)),
+        entry(&format!("{title}, everything on"), Goal::share(0.4), drives::parsed(EVERYTHING)),
     ];
     rounds::run(entries, plan, bare)
 }

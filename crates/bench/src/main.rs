@@ -44,7 +44,7 @@ struct Args {
     full: bool,
     /// Measure only these; by default all
     #[arg(value_enum)]
-    only: Vec<What>,
+    only: Vec<BenchSection>,
     /// Number of slices per measurement; the median counts
     #[arg(long, default_value_t = 5)]
     rounds: u32,
@@ -59,7 +59,7 @@ struct Args {
 
 /// The sections of the bench.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum What {
+enum BenchSection {
     /// Memory and time of a large drive
     Large,
     /// Hydra's prototype: time and memory
@@ -110,28 +110,29 @@ fn main() {
     let plan = Plan { rounds, row: &args.row, in_step: args.in_step };
     let mut rows = Vec::new();
     // Memory is measured first, before other measurements have allocated any.
-    for what in What::value_variants() {
-        let wanted = if args.only.is_empty() { *what != What::Papers || args.full } else { args.only.contains(what) };
+    for what in BenchSection::value_variants() {
+        let wanted =
+            if args.only.is_empty() { *what != BenchSection::Papers || args.full } else { args.only.contains(what) };
         if !wanted {
             continue;
         }
         rows.extend(match what {
-            What::Large => large::measure(args.full),
-            What::Hydra => hydra::measure(),
-            What::Traces => traces::measure(rounds),
-            What::Requests => rounds::run_beside_loops(requests::plain(), plan, loops),
-            What::Maps => rounds::run_beside_loops(requests::maps(), plan, loops),
-            What::Merges => rounds::run(requests::fast(), plan, heap),
-            What::MapWrites => rounds::run(requests::map_writes(), plan, heap),
-            What::Logs => rounds::run(requests::bast(), plan, heap),
-            What::Superblocks => rounds::run(requests::hydra(), plan, heap),
-            What::Chang => rounds::run(requests::chang(), plan, heap),
-            What::Depth => rounds::run(requests::depth(), plan, heap),
-            What::Observers => observers::measure(plan, heap),
-            What::Features => features::measure(plan, heap),
-            What::Demo => studies::demo(),
-            What::Cores => studies::cores(rounds),
-            What::Papers => studies::papers(),
+            BenchSection::Large => large::measure(args.full),
+            BenchSection::Hydra => hydra::measure(),
+            BenchSection::Traces => traces::measure(rounds),
+            BenchSection::Requests => rounds::run_beside_loops(requests::plain(), plan, loops),
+            BenchSection::Maps => rounds::run_beside_loops(requests::maps(), plan, loops),
+            BenchSection::Merges => rounds::run(requests::fast(), plan, heap),
+            BenchSection::MapWrites => rounds::run(requests::map_writes(), plan, heap),
+            BenchSection::Logs => rounds::run(requests::bast(), plan, heap),
+            BenchSection::Superblocks => rounds::run(requests::hydra(), plan, heap),
+            BenchSection::Chang => rounds::run(requests::chang(), plan, heap),
+            BenchSection::Depth => rounds::run(requests::depth(), plan, heap),
+            BenchSection::Observers => observers::measure(plan, heap),
+            BenchSection::Features => features::measure(plan, heap),
+            BenchSection::Demo => studies::demo(),
+            BenchSection::Cores => studies::cores(rounds),
+            BenchSection::Papers => studies::papers(),
         });
     }
     if args.json {

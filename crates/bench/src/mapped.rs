@@ -11,7 +11,7 @@
 use std::collections::VecDeque;
 
 use crate::DEPTH;
-use crate::agenda::{self, Agenda, Event};
+use crate::agenda::{self, Agenda, AgendaEvent};
 use crate::histogram::Bins;
 use crate::random::Random;
 use crate::reads::{CHANNELS, CHIPS, LINK, READ, TRANSFER};
@@ -36,7 +36,7 @@ const NOBODY: u32 = u32::MAX;
 
 /// The end of a step of a read or of a map level.
 #[derive(Clone, Copy, Debug)]
-pub enum Step {
+pub enum MapStep {
     /// The first level has ended a step.
     First,
     /// The second level has ended a step.
@@ -49,7 +49,7 @@ pub enum Step {
     Arrived,
 }
 
-impl agenda::Step for Step {
+impl agenda::Step for MapStep {
     const ALL: &'static [Self] = &[Self::First, Self::Second, Self::Read, Self::Transferred, Self::Arrived];
 
     #[inline]
@@ -60,14 +60,14 @@ impl agenda::Step for Step {
 
 /// A read of the host, or of a translation page into a place of the second level.
 #[derive(Clone, Copy, Debug, Default)]
-struct Operation {
+struct ReadOperation {
     start: u64,
     unit: u32,
     chip: u32,
     next: Option<u32>,
 }
 
-impl Waits for Operation {
+impl Waits for ReadOperation {
     #[inline]
     fn next(&mut self) -> &mut Option<u32> {
         &mut self.next
@@ -76,14 +76,14 @@ impl Waits for Operation {
 
 /// The state of a place of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum SlotState {
     Idle,
     Referenced,
     Loading,
 }
 
 /// The result of a search in a cache.
-enum Found {
+enum CacheLookup {
     Here(u32),
     /// The data is being loaded, or must be if the search has just allocated the place (`is_new`).
     Coming {
@@ -98,7 +98,7 @@ enum Found {
 #[derive(Clone, Debug)]
 struct Cache {
     keys: Vec<u32>,
-    places: Vec<Place>,
+    places: Vec<SlotState>,
     hands: Vec<u32>,
     /// The latest waiter for the data of each place; the others are linked behind it.
     waits: Vec<u32>,
@@ -111,7 +111,7 @@ impl Cache {
         let sets = (places / WAYS) as usize;
         Self {
             keys: vec![NOBODY; places as usize],
-            places: vec![Place::Idle; places as usize],
+            places: vec![SlotState::Idle; places as usize],
             hands: vec![0; sets],
             waits: vec![NOBODY; places as usize],
             crowds: vec![VecDeque::new(); sets],
@@ -124,16 +124,16 @@ impl Cache {
     }
 
     #[inline]
-    fn find(&mut self, key: u32) -> Found {
+    fn find(&mut self, key: u32) -> CacheLookup {
         let set = self.set(key);
         let first = set * WAYS;
         for place in first..first + WAYS {
             if self.keys[place as usize] == key {
-                if self.places[place as usize] == Place::Loading {
-                    return Found::Coming { place, is_new: false };
+                if self.places[place as usize] == SlotState::Loading {
+                    return CacheLookup::Coming { place, is_new: false };
                 }
-                self.places[place as usize] = Place::Referenced;
-                return Found::Here(place);
+                self.places[place as usize] = SlotState::Referenced;
+                return CacheLookup::Here(place);
             }
         }
         // A second round finds the places whose reference bits the first one cleared.
@@ -142,29 +142,29 @@ impl Cache {
             let place = first + *hand;
             *hand = (*hand + 1) % WAYS;
             match self.places[place as usize] {
-                Place::Loading => {}
-                Place::Referenced => self.places[place as usize] = Place::Idle,
-                Place::Idle => {
+                SlotState::Loading => {}
+                SlotState::Referenced => self.places[place as usize] = SlotState::Idle,
+                SlotState::Idle => {
                     self.keys[place as usize] = key;
-                    self.places[place as usize] = Place::Loading;
-                    return Found::Coming { place, is_new: true };
+                    self.places[place as usize] = SlotState::Loading;
+                    return CacheLookup::Coming { place, is_new: true };
                 }
             }
         }
-        Found::Full
+        CacheLookup::Full
     }
 
     /// Marks the data of a place as loaded. Returns the latest waiter for it.
     #[inline]
     fn fill(&mut self, place: u32) -> u32 {
-        self.places[place as usize] = Place::Referenced;
+        self.places[place as usize] = SlotState::Referenced;
         std::mem::replace(&mut self.waits[place as usize], NOBODY)
     }
 }
 
 /// A level of the map unit, and the effect of its current step.
 #[derive(Clone, Debug)]
-struct Level<E> {
+struct MapLevel<E> {
     cache: Cache,
     asks: VecDeque<u32>,
     /// Places whose data has arrived, and whose waiters are not served yet.
@@ -172,7 +172,7 @@ struct Level<E> {
     effect: Option<E>,
 }
 
-impl<E> Level<E> {
+impl<E> MapLevel<E> {
     fn new(places: u32) -> Self {
         Self { cache: Cache::new(places), asks: VecDeque::new(), arrived: VecDeque::new(), effect: None }
     }
@@ -217,11 +217,11 @@ pub struct MappedReads<A> {
     map: Vec<u32>,
     /// The map entries in the blocks of the first level.
     entries: Vec<u32>,
-    first: Level<First>,
-    second: Level<Second>,
+    first: MapLevel<First>,
+    second: MapLevel<Second>,
     /// For each block, the next block that waits for the same page.
     next: Vec<u32>,
-    operations: Vec<Operation>,
+    operations: Vec<ReadOperation>,
     chips: Vec<Server>,
     channels: Vec<Server>,
     link_free: u64,
@@ -233,13 +233,13 @@ pub struct MappedReads<A> {
     slice: [u64; 3],
 }
 
-impl<A: Agenda<Step>> Default for MappedReads<A> {
+impl<A: Agenda<MapStep>> Default for MappedReads<A> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<A: Agenda<Step>> MappedReads<A> {
+impl<A: Agenda<MapStep>> MappedReads<A> {
     /// Creates the loop with its first requests submitted.
     #[must_use]
     pub fn new() -> Self {
@@ -247,10 +247,10 @@ impl<A: Agenda<Step>> MappedReads<A> {
         let mut reads = Self {
             map: (0..UNITS).map(|_| (random.draw() >> 20) as u32 % UNITS).collect(),
             entries: vec![0; (BLOCKS * BLOCK) as usize],
-            first: Level::new(BLOCKS),
-            second: Level::new(PAGES),
+            first: MapLevel::new(BLOCKS),
+            second: MapLevel::new(PAGES),
             next: vec![NOBODY; BLOCKS as usize],
-            operations: vec![Operation::default(); (DEPTH + PAGES) as usize],
+            operations: vec![ReadOperation::default(); (DEPTH + PAGES) as usize],
             chips: vec![Server::default(); ALL_CHIPS as usize],
             channels: vec![Server::default(); CHANNELS as usize],
             link_free: 0,
@@ -290,7 +290,7 @@ impl<A: Agenda<Step>> MappedReads<A> {
             return;
         };
         self.first.effect = Some(effect);
-        self.agenda.push(self.now + cost, Step::First, 0);
+        self.agenda.push(self.now + cost, MapStep::First, 0);
     }
 
     /// Looks up the unit of a request in the first level.
@@ -299,11 +299,11 @@ impl<A: Agenda<Step>> MappedReads<A> {
         let key = self.operations[request as usize].unit / BLOCK;
         let set = self.first.cache.set(key);
         let effect = match self.first.cache.find(key) {
-            Found::Here(block) => {
+            CacheLookup::Here(block) => {
                 self.answer(request, block);
                 First::Answer(request)
             }
-            Found::Coming { place, is_new } => {
+            CacheLookup::Coming { place, is_new } => {
                 let latest = std::mem::replace(&mut self.first.cache.waits[place as usize], request);
                 self.operations[request as usize].next = (latest != NOBODY).then_some(latest);
                 if is_new {
@@ -311,7 +311,7 @@ impl<A: Agenda<Step>> MappedReads<A> {
                 }
                 First::Nothing
             }
-            Found::Full => {
+            CacheLookup::Full => {
                 self.first.cache.crowds[set as usize].push_back(request);
                 return First::Nothing;
             }
@@ -344,7 +344,7 @@ impl<A: Agenda<Step>> MappedReads<A> {
             return;
         };
         self.second.effect = Some(effect);
-        self.agenda.push(self.now + cost, Step::Second, 0);
+        self.agenda.push(self.now + cost, MapStep::Second, 0);
     }
 
     /// Looks up the page of a block in the second level.
@@ -353,15 +353,15 @@ impl<A: Agenda<Step>> MappedReads<A> {
         let key = self.first.cache.keys[block as usize] / (PAGE / BLOCK);
         let set = self.second.cache.set(key);
         let effect = match self.second.cache.find(key) {
-            Found::Here(_) => Second::Respond(block),
-            Found::Coming { place, is_new } => {
+            CacheLookup::Here(_) => Second::Respond(block),
+            CacheLookup::Coming { place, is_new } => {
                 self.next[block as usize] = std::mem::replace(&mut self.second.cache.waits[place as usize], block);
                 if is_new {
                     return Second::Load(place);
                 }
                 Second::Nothing
             }
-            Found::Full => {
+            CacheLookup::Full => {
                 self.second.cache.crowds[set as usize].push_back(block);
                 return Second::Nothing;
             }
@@ -397,7 +397,7 @@ impl<A: Agenda<Step>> MappedReads<A> {
     fn read(&mut self, operation: u32) {
         let chip = self.operations[operation as usize].chip;
         if self.chips[chip as usize].enter(&mut self.operations, operation) {
-            self.agenda.push(self.now + READ, Step::Read, operation);
+            self.agenda.push(self.now + READ, MapStep::Read, operation);
         }
     }
 
@@ -406,20 +406,20 @@ impl<A: Agenda<Step>> MappedReads<A> {
         self.slice = [requests, 0, 0];
         let mut left = requests;
         while left > 0 {
-            let Some(Event { at, step, request }) = self.agenda.pop() else { break };
+            let Some(AgendaEvent { at, step, request }) = self.agenda.pop() else { break };
             self.now = at;
             self.slice[2] += 1;
             match step {
-                Step::First => self.first_ended(),
-                Step::Second => self.second_ended(),
-                Step::Read => {
+                MapStep::First => self.first_ended(),
+                MapStep::Second => self.second_ended(),
+                MapStep::Read => {
                     let channel = self.operations[request as usize].chip / CHIPS;
                     if self.channels[channel as usize].enter(&mut self.operations, request) {
-                        self.agenda.push(at + TRANSFER, Step::Transferred, request);
+                        self.agenda.push(at + TRANSFER, MapStep::Transferred, request);
                     }
                 }
-                Step::Transferred => self.transferred(request),
-                Step::Arrived => {
+                MapStep::Transferred => self.transferred(request),
+                MapStep::Arrived => {
                     self.bins.count(at - self.operations[request as usize].start);
                     self.submit(request);
                     left -= 1;
@@ -472,14 +472,14 @@ impl<A: Agenda<Step>> MappedReads<A> {
     fn transferred(&mut self, operation: u32) {
         let chip = self.operations[operation as usize].chip;
         if let Some(next) = self.channels[(chip / CHIPS) as usize].leave(&mut self.operations) {
-            self.agenda.push(self.now + TRANSFER, Step::Transferred, next);
+            self.agenda.push(self.now + TRANSFER, MapStep::Transferred, next);
         }
         if let Some(next) = self.chips[chip as usize].leave(&mut self.operations) {
-            self.agenda.push(self.now + READ, Step::Read, next);
+            self.agenda.push(self.now + READ, MapStep::Read, next);
         }
         if operation < DEPTH {
             self.link_free = self.link_free.max(self.now) + LINK;
-            return self.agenda.push(self.link_free, Step::Arrived, operation);
+            return self.agenda.push(self.link_free, MapStep::Arrived, operation);
         }
         self.second.arrived.push_back(operation - DEPTH);
         self.begin_second();
@@ -506,7 +506,7 @@ mod tests {
 
     #[test]
     fn both_agendas_simulate_the_same_drive() {
-        let (mut heap, mut rings) = (MappedReads::<Heap<Step>>::new(), MappedReads::<Rings<5>>::new());
+        let (mut heap, mut rings) = (MappedReads::<Heap<MapStep>>::new(), MappedReads::<Rings<5>>::new());
         heap.run(200_000);
         rings.run(200_000);
         for (heap, rings) in heap.per_read().into_iter().zip(rings.per_read()) {
@@ -539,7 +539,7 @@ mod tests {
         let mut reads = MappedReads::<Rings<5>>::new();
         reads.run(50_000);
         for (block, key) in reads.first.cache.keys.iter().enumerate() {
-            if reads.first.cache.places[block] != Place::Loading && *key != NOBODY {
+            if reads.first.cache.places[block] != SlotState::Loading && *key != NOBODY {
                 let (to, from) = (block * BLOCK as usize, (*key * BLOCK) as usize);
                 assert_eq!(reads.entries[to..to + 16], reads.map[from..from + 16], "block {block}");
             }

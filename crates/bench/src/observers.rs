@@ -14,7 +14,7 @@ use workload::generate::{Generator, GeneratorSpec};
 
 use crate::drives;
 use floor::report::Row;
-use floor::rounds::{self, Entry, Load, Plan, Target};
+use floor::rounds::{self, Goal, Load, NamedLoad, Plan};
 
 /// A workload of reads and writes of 4 to 64 KiB, with some addresses hotter than others.
 const WORKLOAD: &str = r#"
@@ -29,14 +29,14 @@ address = { pattern = "zipf", theta = 0.9 }
 "#;
 
 /// A drive on which every slice is a session of its own.
-pub(crate) struct Observed<S, P> {
+pub(crate) struct ObservedDrive<S, P> {
     device: Device,
     drive: Ssd<S>,
     payload: P,
     source: Generator,
 }
 
-impl<S: Sector, P: Payload<S>> Observed<S, P> {
+impl<S: Sector, P: Payload<S>> ObservedDrive<S, P> {
     fn new(device: &Device, watch: Option<Watch>, payload: P) -> Self {
         let mut drive = Ssd::new(&device.resolved, 1);
         if let Some(watch) = watch {
@@ -50,14 +50,14 @@ impl<S: Sector, P: Payload<S>> Observed<S, P> {
     }
 }
 
-impl Observed<(), Blank> {
+impl ObservedDrive<(), Blank> {
     /// Creates a full drive without observers.
     pub(crate) fn plain(device: &Device) -> Self {
         Self::new(device, None, Blank)
     }
 }
 
-impl<S: Sector, P: Payload<S>> Load for Observed<S, P> {
+impl<S: Sector, P: Payload<S>> Load for ObservedDrive<S, P> {
     fn slice(&mut self, requests: u64) -> u64 {
         let session = Session::new(&self.device).flow(Flow::of("bench", &mut self.source));
         let outcome = session.stop(Stop::Requests(requests)).run_on(&mut self.drive, &mut self.payload);
@@ -72,20 +72,20 @@ impl<S: Sector, P: Payload<S>> Load for Observed<S, P> {
 
 /// Measures the observers. The goals: with `--verify` 0.8 of the rate without, with `--report` 1.15 times the time.
 pub(crate) fn measure(plan: Plan<'_>, bare: fn() -> Box<dyn Load>) -> Vec<Row> {
-    let verify = Target::share(0.8);
-    let report = Target::share(0.87);
+    let verify = Goal::share(0.8);
+    let report = Goal::share(0.87);
     let of = |name: &str, requests| {
         let device = drives::open(name, &[]);
         let granularity = Sectors::new(u64::from(device.resolved.geometry.sectors));
         let title = |what: &str| format!("reads and writes, {name}{what}");
         let (first, second, third) = (device.clone(), device.clone(), device);
-        let plain = move || Observed::plain(&first);
-        let checked = move || Observed::<Stamp, _>::new(&second, None, Oracle::blank(granularity));
-        let explained = move || Observed::<(), _>::new(&third, Some(Watch::default().explaining()), Blank);
+        let plain = move || ObservedDrive::plain(&first);
+        let checked = move || ObservedDrive::<Stamp, _>::new(&second, None, Oracle::blank(granularity));
+        let explained = move || ObservedDrive::<(), _>::new(&third, Some(Watch::default().explaining()), Blank);
         let three = vec![
-            Entry::new(title(""), requests, None, plain),
-            Entry::new(title(", --verify"), requests, verify, checked),
-            Entry::new(title(", --report"), requests, report, explained),
+            NamedLoad::new(title(""), requests, None, plain),
+            NamedLoad::new(title(", --verify"), requests, verify, checked),
+            NamedLoad::new(title(", --report"), requests, report, explained),
         ];
         rounds::run(three, plan, bare)
     };

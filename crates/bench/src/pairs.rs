@@ -4,14 +4,14 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
 
-use crate::compare::{Failure, READY, Row, parse};
+use crate::compare::{ComparisonFailure, PrintedRow, READY, parse};
 
 /// Exit code of a program that does not know an option or a value of its command line.
 const USAGE: i32 = 2;
 
 /// The measurements that a bench is asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct MeasurementPlan<'a> {
     /// A section of the bench; `bench --help` lists them.
     pub section: &'a str,
     /// The number of slices that count.
@@ -21,7 +21,7 @@ pub struct Asked<'a> {
 }
 
 /// A running bench that measures one section.
-struct Running {
+struct RunningBench {
     command: Command,
     child: Child,
     to: Option<ChildStdin>,
@@ -29,8 +29,8 @@ struct Running {
     said: String,
 }
 
-impl Running {
-    fn start(bench: &Path, asked: Asked<'_>, way: Way) -> Result<Self, Failure> {
+impl RunningBench {
+    fn start(bench: &Path, asked: MeasurementPlan<'_>, way: Way) -> Result<Self, ComparisonFailure> {
         let mut command = Command::new(bench);
         command.args(["--json", "--rounds", &asked.rounds.to_string(), asked.section]);
         if !asked.row.is_empty() {
@@ -47,7 +47,7 @@ impl Running {
     }
 
     /// Waits until the next slice may begin. Returns false if there is none.
-    fn is_ready(&mut self) -> Result<bool, Failure> {
+    fn is_ready(&mut self) -> Result<bool, ComparisonFailure> {
         loop {
             let mut line = String::new();
             match self.says.read_line(&mut line) {
@@ -67,7 +67,7 @@ impl Running {
     }
 
     /// Waits for the end of the bench and returns the rows of the section; `None` if the bench has no such section.
-    fn rows(self) -> Result<Option<Vec<Row>>, Failure> {
+    fn rows(self) -> Result<Option<Vec<PrintedRow>>, ComparisonFailure> {
         let Self { command, child, to, mut says, mut said } = self;
         drop(to);
         let ended = child.wait_with_output();
@@ -103,8 +103,8 @@ impl Way {
     ///
     /// # Errors
     /// If the help text of a bench cannot be read.
-    pub fn of(benches: [&Path; 2], on_one_core: bool) -> Result<Self, Failure> {
-        let knows = |bench: &Path| -> Result<bool, Failure> {
+    pub fn of(benches: [&Path; 2], on_one_core: bool) -> Result<Self, ComparisonFailure> {
+        let knows = |bench: &Path| -> Result<bool, ComparisonFailure> {
             let help = Command::new(bench).arg("--help").output();
             let help = help.map_err(|error| format!("{}: {error}", bench.display()))?;
             Ok(String::from_utf8_lossy(&help.stdout).contains(IN_STEP))
@@ -134,11 +134,11 @@ impl Way {
 pub fn pair(
     benches: [&Path; 2],
     order: [usize; 2],
-    asked: Asked<'_>,
+    asked: MeasurementPlan<'_>,
     way: Way,
-) -> Result<[Option<Vec<Row>>; 2], Failure> {
+) -> Result<[Option<Vec<PrintedRow>>; 2], ComparisonFailure> {
     let mut rows = [None, None];
-    let start = |i: usize| Running::start(benches[i], asked, way);
+    let start = |i: usize| RunningBench::start(benches[i], asked, way);
     let [first, second] = order;
     if way == Way::InTurn {
         rows[first] = start(first)?.rows()?;
@@ -192,9 +192,9 @@ mod tests {
         )
     }
 
-    const ASKED: Asked<'static> = Asked { section: "requests", rounds: 2, row: "reads" };
+    const ASKED: MeasurementPlan<'static> = MeasurementPlan { section: "requests", rounds: 2, row: "reads" };
 
-    fn medians(rows: &[Option<Vec<Row>>; 2]) -> [Option<f64>; 2] {
+    fn medians(rows: &[Option<Vec<PrintedRow>>; 2]) -> [Option<f64>; 2] {
         rows.each_ref().map(|rows| rows.as_ref().map(|rows| rows[0].value.median))
     }
 

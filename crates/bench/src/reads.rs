@@ -6,7 +6,7 @@
 //! are those of the bench's drive `reads`.
 
 use crate::DEPTH;
-use crate::agenda::{self, Agenda, Event};
+use crate::agenda::{self, Agenda, AgendaEvent};
 use crate::histogram::Bins;
 use crate::random::Random;
 use crate::server::{Server, Waits};
@@ -37,7 +37,7 @@ impl Waits for Request {
 
 /// The end of a step of a read.
 #[derive(Clone, Copy, Debug)]
-pub enum Step {
+pub enum ReadStep {
     /// The end of the array read.
     Read,
     /// The end of the transfer over the channel.
@@ -46,7 +46,7 @@ pub enum Step {
     Arrived,
 }
 
-impl agenda::Step for Step {
+impl agenda::Step for ReadStep {
     const ALL: &'static [Self] = &[Self::Read, Self::Transferred, Self::Arrived];
 
     #[inline]
@@ -75,13 +75,13 @@ pub struct Reads<A> {
     now: u64,
 }
 
-impl<A: Agenda<Step>> Default for Reads<A> {
+impl<A: Agenda<ReadStep>> Default for Reads<A> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<A: Agenda<Step>> Reads<A> {
+impl<A: Agenda<ReadStep>> Reads<A> {
     /// Creates the loop with its first requests submitted.
     #[must_use]
     pub fn new() -> Self {
@@ -108,7 +108,7 @@ impl<A: Agenda<Step>> Reads<A> {
         let state = &mut self.requests[request as usize];
         (state.start, state.chip) = (self.now, chip);
         if self.chips[chip as usize].enter(&mut self.requests, request) {
-            self.agenda.push(self.now + READ, Step::Read, request);
+            self.agenda.push(self.now + READ, ReadStep::Read, request);
         }
     }
 
@@ -116,27 +116,27 @@ impl<A: Agenda<Step>> Reads<A> {
     pub fn run(&mut self, requests: u64) {
         let mut left = requests;
         while left > 0 {
-            let Some(Event { at, step, request }) = self.agenda.pop() else { break };
+            let Some(AgendaEvent { at, step, request }) = self.agenda.pop() else { break };
             self.now = at;
             let chip = self.requests[request as usize].chip;
             let channel = &mut self.channels[(chip / CHIPS) as usize];
             match step {
-                Step::Read => {
+                ReadStep::Read => {
                     if channel.enter(&mut self.requests, request) {
-                        self.agenda.push(at + TRANSFER, Step::Transferred, request);
+                        self.agenda.push(at + TRANSFER, ReadStep::Transferred, request);
                     }
                 }
-                Step::Transferred => {
+                ReadStep::Transferred => {
                     if let Some(next) = channel.leave(&mut self.requests) {
-                        self.agenda.push(at + TRANSFER, Step::Transferred, next);
+                        self.agenda.push(at + TRANSFER, ReadStep::Transferred, next);
                     }
                     if let Some(next) = self.chips[chip as usize].leave(&mut self.requests) {
-                        self.agenda.push(at + READ, Step::Read, next);
+                        self.agenda.push(at + READ, ReadStep::Read, next);
                     }
                     self.link_free = self.link_free.max(at) + LINK;
-                    self.agenda.push(self.link_free, Step::Arrived, request);
+                    self.agenda.push(self.link_free, ReadStep::Arrived, request);
                 }
-                Step::Arrived => {
+                ReadStep::Arrived => {
                     self.bins.count(at - self.requests[request as usize].start);
                     self.submit(request);
                     left -= 1;
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn both_agendas_simulate_the_same_drive() {
-        let (mut heap, mut rings) = (Reads::<Heap<Step>>::new(), Reads::<Rings<3>>::new());
+        let (mut heap, mut rings) = (Reads::<Heap<ReadStep>>::new(), Reads::<Rings<3>>::new());
         heap.run(200_000);
         rings.run(200_000);
         let (heap, rings) = (heap.simulated_rate(), rings.simulated_rate());

@@ -26,7 +26,7 @@ pub trait Load {
 
 /// The base of a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Of {
+enum RatioBase {
     /// The bare event loop.
     Loop,
     /// The first load of the group.
@@ -35,7 +35,7 @@ enum Of {
 
 /// The goal of a load: a share or a rate.
 #[derive(Clone, Copy, Debug)]
-pub struct Target {
+pub struct Goal {
     /// Least share of the rate of the bare loop or of the first load.
     pub share: Option<f64>,
     /// Least number of requests per second of processor time.
@@ -46,7 +46,7 @@ pub struct Target {
 /// converts such a goal to reads of the loop with it; whether a goal is met depends on the rate alone.
 const LOOP_RATE: f64 = 4.7e6;
 
-impl Target {
+impl Goal {
     /// Creates a goal as a share of the rate of the bare loop or of the first load.
     #[must_use]
     pub const fn share(share: f64) -> Option<Self> {
@@ -59,8 +59,8 @@ impl Target {
         Some(Self { share: None, rate: Some(rate) })
     }
 
-    fn text(self, of: Of) -> String {
-        let of = if of == Of::Loop { "the loop" } else { "the first" };
+    fn text(self, of: RatioBase) -> String {
+        let of = if of == RatioBase::Loop { "the loop" } else { "the first" };
         let share = self.share.map(|share| format!(">= {share} of {of}"));
         let rate = self.rate.map(|rate| format!(">= {} k/s ({:.0} loop reads)", rate / 1e3, LOOP_RATE / rate));
         share.into_iter().chain(rate).collect::<Vec<_>>().join(", ")
@@ -71,19 +71,19 @@ impl Target {
 pub const FLAT: f64 = 0.75;
 
 /// A load with its name and its target.
-pub struct Entry {
+pub struct NamedLoad {
     name: String,
     requests: u64,
-    target: Option<Target>,
+    target: Option<Goal>,
     start: Box<dyn FnOnce() -> Box<dyn Load>>,
 }
 
-impl Entry {
+impl NamedLoad {
     /// Creates a load whose slices have `requests` requests. `start` prepares it only if it is measured.
     pub fn new<L: Load + 'static>(
         name: impl Into<String>,
         requests: u64,
-        target: Option<Target>,
+        target: Option<Goal>,
         start: impl FnOnce() -> L + 'static,
     ) -> Self {
         Self { name: name.into(), requests, target, start: Box::new(|| Box::new(start())) }
@@ -111,7 +111,7 @@ impl Plan<'_> {
         }
     }
 
-    fn start(self, entries: Vec<Entry>) -> Vec<Contestant> {
+    fn start(self, entries: Vec<NamedLoad>) -> Vec<Contestant> {
         entries.into_iter().filter(|entry| entry.name.contains(self.row)).map(Contestant::start).collect()
     }
 
@@ -156,7 +156,7 @@ impl Slice {
 struct Contestant {
     name: String,
     load: Box<dyn Load>,
-    target: Option<Target>,
+    target: Option<Goal>,
     requests: u64,
     /// Processor time in seconds of the first slice, which warms up and does not count; `None` before it.
     first: Option<f64>,
@@ -168,7 +168,7 @@ struct Contestant {
 }
 
 impl Contestant {
-    fn start(Entry { name, requests, target, start }: Entry) -> Self {
+    fn start(NamedLoad { name, requests, target, start }: NamedLoad) -> Self {
         Self {
             name,
             load: start(),
@@ -184,7 +184,7 @@ impl Contestant {
 
     /// Creates a contestant from a load that others are compared with.
     fn reference(name: &str, load: Box<dyn Load>) -> Self {
-        Self::start(Entry { name: name.to_owned(), requests: LOOP_PIECE, target: None, start: Box::new(|| load) })
+        Self::start(NamedLoad { name: name.to_owned(), requests: LOOP_PIECE, target: None, start: Box::new(|| load) })
     }
 
     fn has_rate(&self) -> bool {
@@ -211,11 +211,11 @@ impl Contestant {
         true
     }
 
-    fn row(&self, of: Of) -> Row {
+    fn row(&self, of: RatioBase) -> Row {
         let value = Spread::of(&self.rates);
         let ratio = (!self.ratios.is_empty()).then(|| Spread::of(&self.ratios));
         let reads = (!self.reads.is_empty()).then(|| Spread::of(&self.reads));
-        let is_met = |Target { share, rate }: Target| {
+        let is_met = |Goal { share, rate }: Goal| {
             let reaches = |got: Option<Spread>, goal: Option<f64>| {
                 goal.is_none_or(|goal| got.is_some_and(|got| got.median >= goal))
             };
@@ -240,7 +240,7 @@ const LOOP_PIECE: u64 = 400_000;
 
 /// Measures all loads, whose pieces alternate. Shares refer to the first load. The bare loop runs beside each load
 /// whose goal is a rate.
-pub fn run(entries: Vec<Entry>, plan: Plan<'_>, bare: impl FnOnce() -> Box<dyn Load>) -> Vec<Row> {
+pub fn run(entries: Vec<NamedLoad>, plan: Plan<'_>, bare: impl FnOnce() -> Box<dyn Load>) -> Vec<Row> {
     let _core = confine();
     let mut contestants = plan.start(entries);
     let needs_loop = contestants.iter().any(Contestant::has_rate);
@@ -266,12 +266,16 @@ pub fn run(entries: Vec<Entry>, plan: Plan<'_>, bare: impl FnOnce() -> Box<dyn L
             contestant.ratios.extend(first.filter(|_| i > 0).map(|first| own.rate() / first));
         }
     }
-    contestants.iter().map(|contestant| contestant.row(Of::First)).collect()
+    contestants.iter().map(|contestant| contestant.row(RatioBase::First)).collect()
 }
 
 /// Measures all loads, whose pieces alternate with those of both bare loops, one with a heap and one with rings. Shares
 /// refer to the loop with a heap.
-pub fn run_beside_loops(entries: Vec<Entry>, plan: Plan<'_>, loops: impl FnOnce() -> [Box<dyn Load>; 2]) -> Vec<Row> {
+pub fn run_beside_loops(
+    entries: Vec<NamedLoad>,
+    plan: Plan<'_>,
+    loops: impl FnOnce() -> [Box<dyn Load>; 2],
+) -> Vec<Row> {
     let _core = confine();
     let mut contestants = plan.start(entries);
     if contestants.is_empty() {
@@ -302,7 +306,7 @@ pub fn run_beside_loops(entries: Vec<Entry>, plan: Plan<'_>, loops: impl FnOnce(
             rings.ratios.push(floor.rate() / bare.rate());
         }
     }
-    [heap, rings].into_iter().chain(contestants).map(|contestant| contestant.row(Of::Loop)).collect()
+    [heap, rings].into_iter().chain(contestants).map(|contestant| contestant.row(RatioBase::Loop)).collect()
 }
 
 #[cfg(test)]
@@ -332,13 +336,13 @@ mod tests {
     }
 
     /// A load whose requests take a fixed time on a machine at full speed.
-    struct Fixed {
+    struct FixedLoad {
         name: &'static str,
         seconds: f64,
         machine: Rc<RefCell<Machine>>,
     }
 
-    impl Load for Fixed {
+    impl Load for FixedLoad {
         fn slice(&mut self, requests: u64) -> u64 {
             self.measured(requests).0
         }
@@ -359,20 +363,20 @@ mod tests {
     }
 
     /// Creates a machine, and a function that creates loads on it.
-    fn machine() -> (Rc<RefCell<Machine>>, impl Fn(&'static str, f64) -> Fixed + Clone + 'static) {
+    fn machine() -> (Rc<RefCell<Machine>>, impl Fn(&'static str, f64) -> FixedLoad + Clone + 'static) {
         let machine = Rc::new(RefCell::new(Machine::default()));
         let of = machine.clone();
-        (machine, move |name, seconds| Fixed { name, seconds, machine: of.clone() })
+        (machine, move |name, seconds| FixedLoad { name, seconds, machine: of.clone() })
     }
 
     fn entry(
-        load: &(impl Fn(&'static str, f64) -> Fixed + Clone + 'static),
+        load: &(impl Fn(&'static str, f64) -> FixedLoad + Clone + 'static),
         name: &'static str,
         seconds: f64,
-        target: Option<Target>,
-    ) -> Entry {
+        target: Option<Goal>,
+    ) -> NamedLoad {
         let load = load.clone();
-        Entry::new(name, 1_000_000, target, move || load(name, seconds))
+        NamedLoad::new(name, 1_000_000, target, move || load(name, seconds))
     }
 
     #[test]
@@ -380,9 +384,9 @@ mod tests {
         let (machine, load) = machine();
         machine.borrow_mut().changes = true;
         let entries = vec![
-            entry(&load, "half as fast", 5e-7, Target::share(0.45)),
-            entry(&load, "a quarter", 10e-7, Target::share(0.2)),
-            entry(&load, "too slow", 10e-7, Target::share(0.3)),
+            entry(&load, "half as fast", 5e-7, Goal::share(0.45)),
+            entry(&load, "a quarter", 10e-7, Goal::share(0.2)),
+            entry(&load, "too slow", 10e-7, Goal::share(0.3)),
         ];
         let loops = || [Box::new(load("heap", 2.5e-7)) as Box<dyn Load>, Box::new(load("rings", 1.25e-7))];
         let rows = run_beside_loops(entries, plan(""), loops);
@@ -404,8 +408,8 @@ mod tests {
     #[test]
     fn loads_of_a_group_take_turns_after_the_first_slice() {
         let (machine, load) = machine();
-        let rate = Target::rate(1e6);
-        let flat = Some(Target { share: Some(FLAT), rate: Some(1e6) });
+        let rate = Goal::rate(1e6);
+        let flat = Some(Goal { share: Some(FLAT), rate: Some(1e6) });
         // Slices of 0.4 and 0.35 s have three pieces, the number of the shorter one.
         let entries = vec![entry(&load, "first", 4e-7, rate), entry(&load, "second", 3.5e-7, flat)];
         let rows = run(entries, Plan { rounds: 1, ..plan("") }, || Box::new(load("loop", 8e-7)));

@@ -10,8 +10,8 @@
 use std::collections::VecDeque;
 
 use crate::DEPTH;
-use crate::agenda::{self, Agenda, Event};
-use crate::array::{ALL_CHIPS, Array, NOWHERE, PAGES, UNITS, Wants};
+use crate::agenda::{self, Agenda, AgendaEvent};
+use crate::array::{ALL_CHIPS, NOWHERE, PAGES, PageArray, UNITS, Wants};
 use crate::histogram::Bins;
 use crate::random::Random;
 use crate::reads::{CHANNELS, CHIPS, LINK, READ, TRANSFER};
@@ -23,7 +23,7 @@ pub(crate) const ERASE: u64 = 4_000_000_000;
 
 /// The end of a step of a write or of a collector.
 #[derive(Clone, Copy, Debug)]
-pub enum Step {
+pub enum WriteStep {
     /// The data of a write has crossed the host link.
     Received,
     /// A page has crossed its channel.
@@ -36,7 +36,7 @@ pub enum Step {
     Erased,
 }
 
-impl agenda::Step for Step {
+impl agenda::Step for WriteStep {
     const ALL: &'static [Self] = &[Self::Received, Self::Transferred, Self::Read, Self::Programmed, Self::Erased];
 
     #[inline]
@@ -47,7 +47,7 @@ impl agenda::Step for Step {
 
 /// A write of the host, or the current operation of a chip's collector.
 #[derive(Clone, Copy, Debug, Default)]
-struct Operation {
+struct WriteOperation {
     start: u64,
     unit: u32,
     chip: u32,
@@ -59,7 +59,7 @@ struct Operation {
     next: Option<u32>,
 }
 
-impl Waits for Operation {
+impl Waits for WriteOperation {
     #[inline]
     fn next(&mut self) -> &mut Option<u32> {
         &mut self.next
@@ -78,8 +78,8 @@ struct Chip {
 /// A bare loop of writes, which runs in slices.
 #[derive(Debug)]
 pub struct Writes<A> {
-    array: Array,
-    operations: Vec<Operation>,
+    array: PageArray,
+    operations: Vec<WriteOperation>,
     chips: Vec<Chip>,
     channels: Vec<Server>,
     link_free: u64,
@@ -91,20 +91,20 @@ pub struct Writes<A> {
     slice: [u64; 3],
 }
 
-impl<A: Agenda<Step>> Default for Writes<A> {
+impl<A: Agenda<WriteStep>> Default for Writes<A> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<A: Agenda<Step>> Writes<A> {
+impl<A: Agenda<WriteStep>> Writes<A> {
     /// Creates the loop on a full drive, with its first requests submitted.
     #[must_use]
     pub fn new() -> Self {
         let chip = Chip { server: Server::default(), victim: None, waiting: VecDeque::new() };
         let mut writes = Self {
-            array: Array::full(1),
-            operations: vec![Operation::default(); (DEPTH + ALL_CHIPS) as usize],
+            array: PageArray::full(1),
+            operations: vec![WriteOperation::default(); (DEPTH + ALL_CHIPS) as usize],
             chips: vec![chip; ALL_CHIPS as usize],
             channels: vec![Server::default(); CHANNELS as usize],
             link_free: 0,
@@ -125,7 +125,7 @@ impl<A: Agenda<Step>> Writes<A> {
         (operation.start, operation.unit, operation.chip) = (self.now, unit, unit % ALL_CHIPS);
         operation.from = NOWHERE;
         self.link_free = self.link_free.max(self.now) + LINK;
-        self.agenda.push(self.link_free, Step::Received, request);
+        self.agenda.push(self.link_free, WriteStep::Received, request);
     }
 
     /// Starts an operation, or queues it if its chip is busy.
@@ -140,9 +140,9 @@ impl<A: Agenda<Step>> Writes<A> {
     #[inline]
     fn begin(&mut self, operation: u32) {
         match self.operations[operation as usize].wants {
-            Wants::Read => self.agenda.push(self.now + READ, Step::Read, operation),
+            Wants::Read => self.agenda.push(self.now + READ, WriteStep::Read, operation),
             Wants::Program => self.cross(operation),
-            Wants::Erase => self.agenda.push(self.now + ERASE, Step::Erased, operation),
+            Wants::Erase => self.agenda.push(self.now + ERASE, WriteStep::Erased, operation),
         }
     }
 
@@ -151,7 +151,7 @@ impl<A: Agenda<Step>> Writes<A> {
     fn cross(&mut self, operation: u32) {
         let channel = self.operations[operation as usize].chip / CHIPS;
         if self.channels[channel as usize].enter(&mut self.operations, operation) {
-            self.agenda.push(self.now + TRANSFER, Step::Transferred, operation);
+            self.agenda.push(self.now + TRANSFER, WriteStep::Transferred, operation);
         }
     }
 
@@ -206,15 +206,15 @@ impl<A: Agenda<Step>> Writes<A> {
         self.slice = [requests, 0, 0];
         let mut left = requests;
         while left > 0 {
-            let Some(Event { at, step, request }) = self.agenda.pop() else { break };
+            let Some(AgendaEvent { at, step, request }) = self.agenda.pop() else { break };
             self.now = at;
             self.slice[2] += 1;
             match step {
-                Step::Received => self.received(request),
-                Step::Read => self.cross(request),
-                Step::Transferred => self.transferred(request),
-                Step::Programmed => left -= u64::from(self.programmed(request)),
-                Step::Erased => self.erased(self.operations[request as usize].chip),
+                WriteStep::Received => self.received(request),
+                WriteStep::Read => self.cross(request),
+                WriteStep::Transferred => self.transferred(request),
+                WriteStep::Programmed => left -= u64::from(self.programmed(request)),
+                WriteStep::Erased => self.erased(self.operations[request as usize].chip),
             }
         }
     }
@@ -233,12 +233,12 @@ impl<A: Agenda<Step>> Writes<A> {
     /// Handles the end of a transfer: the array programs the page, or the collector queues the program of its copy.
     #[inline]
     fn transferred(&mut self, operation: u32) {
-        let Operation { chip, wants, .. } = self.operations[operation as usize];
+        let WriteOperation { chip, wants, .. } = self.operations[operation as usize];
         if let Some(next) = self.channels[(chip / CHIPS) as usize].leave(&mut self.operations) {
-            self.agenda.push(self.now + TRANSFER, Step::Transferred, next);
+            self.agenda.push(self.now + TRANSFER, WriteStep::Transferred, next);
         }
         if wants == Wants::Program {
-            return self.agenda.push(self.now + PROGRAM, Step::Programmed, operation);
+            return self.agenda.push(self.now + PROGRAM, WriteStep::Programmed, operation);
         }
         self.leave(chip);
         let to = self.array.take_pages(chip, 1, 1).expect("a block is reserved for copies");
@@ -251,7 +251,7 @@ impl<A: Agenda<Step>> Writes<A> {
     /// the host.
     #[inline]
     fn programmed(&mut self, operation: u32) -> bool {
-        let Operation { chip, unit, from, to, start, .. } = self.operations[operation as usize];
+        let WriteOperation { chip, unit, from, to, start, .. } = self.operations[operation as usize];
         self.slice[1] += 1;
         self.leave(chip);
         if from == NOWHERE {
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn both_agendas_simulate_the_same_drive() {
-        let (mut heap, mut rings) = (Writes::<Heap<Step>>::new(), Writes::<Rings<5>>::new());
+        let (mut heap, mut rings) = (Writes::<Heap<WriteStep>>::new(), Writes::<Rings<5>>::new());
         for writes in [2_500_000, 500_000] {
             heap.run(writes);
             rings.run(writes);

@@ -68,7 +68,7 @@ use base::engine::{EventQueue, Handle};
 use base::units::{DieId, Span, Time};
 
 use channel::Channel;
-use command::State;
+use command::CommandState;
 use command_table::CommandTable;
 use controllers::ControllerPool;
 use decoders::DecoderPool;

@@ -17,14 +17,14 @@ mod spare;
 pub(crate) mod spread;
 
 pub use errors::{Attempt, Decoding, ErrorModel, ErrorSettings, SoftLimit, acceleration};
-pub use fault::{DieFailure, Failing, FaultSpec, Faults};
+pub use fault::{DieFailure, FaultKind, FaultSpec, Faults};
 pub use geometry::{Geometry, GeometryError};
 pub use image::Image;
 pub(crate) use mask::copy_between_units;
 pub use mask::{SectorMask, copy_from_unit, copy_into_unit, is_whole_unit, ranges, run_into_list};
 pub use media::{
-    BackingStore, BlockBirth, BlockRecord, Contradiction, ErrorCounters, Held, ImageRecord, Media, Mode, PageErrors,
-    ProgrammedSlot, SlotRecord, SnapshotError, Stream, Target,
+    BackingStore, BlockBirth, BlockRecord, Contradiction, ErrorCounters, ImageRecord, Media, Mode, PageErrors,
+    ProgrammedSlot, SlotRecord, SnapshotError, StoredContent, Stream, Target,
 };
 pub(crate) use media::{Contents, SlotRead};
 pub use numbers::{Run, read_numbers, write_numbers};

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use flashloom::ftl::simple::{Done, SimpleCommands, SimpleDrive, SimpleFtl, SimpleWrite};
+use flashloom::ftl::simple::{CommandEnd, SimpleCommands, SimpleDrive, SimpleFtl, SimpleWrite};
 use flashloom::ftl::{RegisterError, register_simple_ftl};
 use flashloom::units::{Lpn, Psn, SuperblockId};
 
@@ -113,24 +113,24 @@ impl SimpleFtl for LogFtl {
         self.point(lpn, None);
     }
 
-    fn done(&mut self, flash: &mut SimpleCommands<'_, '_>, done: Done) {
+    fn done(&mut self, flash: &mut SimpleCommands<'_, '_>, done: CommandEnd) {
         match done {
-            Done::Written { lpn, to } => self.point(lpn, Some(to)),
-            Done::Copied { lpn, from, to } => {
+            CommandEnd::Written { lpn, to } => self.point(lpn, Some(to)),
+            CommandEnd::Copied { lpn, from, to } => {
                 self.copying -= 1;
                 // Moves the mapping unit only if the host has not written it again meanwhile.
                 (self.map[lpn.index()] == Some(from)).then(|| self.point(lpn, Some(to)));
                 let victim = self.victim.filter(|_| self.copying == 0 && self.to_copy.is_empty());
                 victim.into_iter().for_each(|block| flash.erase(block));
             }
-            Done::Failed { superblock, copy } => {
+            CommandEnd::Failed { superblock, copy } => {
                 let open = self.open.iter_mut().find(|open| open.is_some_and(|(block, _)| block == superblock));
                 self.full.extend(open.and_then(Option::take).map(|(block, _)| block));
                 self.copying -= u32::from(copy.is_some());
                 self.to_copy.extend(copy);
             }
-            Done::Erased(block) => (self.victim, _) = (None, self.free.push_back(block)),
-            Done::Retired(_) => self.victim = None,
+            CommandEnd::Erased(block) => (self.victim, _) = (None, self.free.push_back(block)),
+            CommandEnd::Retired(_) => self.victim = None,
         }
         self.go_on(flash);
     }

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --example own_study`
 
-use flashloom::{Device, Precondition, Session, Stop, TraceOptions, WarmUp, Workload};
+use flashloom::{Device, Precondition, Session, Stop, TraceOptions, WarmUp, WorkloadFile};
 
 /// Runs the example.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -17,7 +17,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
             .precondition(vec![Precondition::Fill, Precondition::RandomOverwrite(1.0)])
             .warm_up(WarmUp::Requests(20_000))
             .stop(Stop::Requests(30_000));
-        let writes = session.open(&Workload::find("random-write-4k")?, &TraceOptions::default())?;
+        let writes = session.open(&WorkloadFile::find("random-write-4k")?, &TraceOptions::default())?;
         let outcome = session.flow(writes).run()?;
         // ANCHOR_END: session
         let summary = outcome.first().summary();

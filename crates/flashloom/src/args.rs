@@ -19,7 +19,7 @@ use base::units::{Age, Bytes, Span, Temperature};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use ssd::{Precondition, Storage};
-use study::plan::Until;
+use study::plan::TargetState;
 use study::run::Amount;
 use study::watch::timeline::Window;
 use workload::{MOST_DEPTH, Pacing};
@@ -384,7 +384,7 @@ pub(crate) struct MeasureArgs {
     /// (`steady:waf`) or mean latency (`steady:latency`); then measure five rounds, unless --measure or --limit is given.
     /// With `worn`, run until the drive refuses a write because too many of its blocks have failed
     #[arg(long, value_name = "STATE")]
-    pub(crate) until: Option<Until>,
+    pub(crate) until: Option<TargetState>,
 
     /// The length of a round of --until. The default writes a tenth of the capacity; with `worn`, a hundred capacities, or
     /// all of a trace, a script or a job file

@@ -233,7 +233,6 @@ fn fish(script: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command as Process;
 
     /// The words that bash offers for the last word of a line, in a folder with the file `own.toml`.
     fn offered(line: &str) -> Vec<String> {
@@ -250,8 +249,11 @@ mod tests {
             words[words.len() - 1],
             words[words.len() - 2]
         );
-        let bash =
-            Process::new("bash").args(["--norc", "-c", &program]).current_dir(dir.path()).output().expect("bash");
+        let bash = std::process::Command::new("bash")
+            .args(["--norc", "-c", &program])
+            .current_dir(dir.path())
+            .output()
+            .expect("bash");
         assert!(bash.stderr.is_empty(), "{line}: {}", String::from_utf8_lossy(&bash.stderr));
         String::from_utf8(bash.stdout).expect("text").lines().map(ToOwned::to_owned).collect()
     }

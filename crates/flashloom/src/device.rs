@@ -5,7 +5,7 @@ use std::path::Path;
 
 use base::units::Bytes;
 use study::catalogue::{self, Device};
-use study::config::{Document, Fault, Faults};
+use study::config::{ConfigFault, Document, Faults};
 
 use crate::args::{IssueArgs, RunArgs};
 use crate::exit::{Failure, note};
@@ -55,7 +55,8 @@ pub(crate) fn one_stdin(paths: &[std::path::PathBuf]) -> Result<(), Failure> {
 }
 
 fn set_all(mut document: Document, set: &[String]) -> Result<Document, Failure> {
-    let faults: Vec<Fault> = set.iter().filter_map(|set| document.set(set).err()).flat_map(|faults| faults.0).collect();
+    let faults: Vec<ConfigFault> =
+        set.iter().filter_map(|set| document.set(set).err()).flat_map(|faults| faults.0).collect();
     if faults.is_empty() { Ok(document) } else { Err(Faults(faults).into()) }
 }
 

@@ -37,7 +37,7 @@ pub use base::io::{Io, IoKind, PlacementId};
 pub use ssd::{
     Completion, Counters, Drive, Precondition, QueueId, Recovery, Request, ResolvedDevice, Spec, Ssd, Status, Tag,
 };
-pub use study::catalogue::{Device, WorkloadError, WorkloadFile as Workload};
+pub use study::catalogue::{Device, WorkloadError, WorkloadFile};
 pub use study::config::Faults;
 pub use study::oracle::{Oracle, Verification};
 pub use study::session::{
@@ -77,10 +77,10 @@ pub mod ftl {
     pub use ftl::{
         AgeUnit, Array, Background, Candidate, Candidates, CollectionPolicy, CollectionPool, Config, Counters, Event,
         Family, Flash, FlushLog, Ftl, FtlKind, FtlSpec, HostEvent, HostWrite, MapImages, Mount, OldPlace, Origin,
-        Owner, Owners, PageRead, PageWrite, PlacementPolicy, PlacementPool, PlacementPools, Planted, PowerCycle,
-        Preconditioning, ReclaimUnitHandles, RegisterError, Saved, Service, StreamPolicy, VictimPolicy, WorkingSpace,
-        ZoneAction, ZoneCounters, ZoneError, ZoneReport, ZoneShape, ZoneState, ZoneWrite, Zones, ZrwaCounters,
-        ZrwaShape, full_mask, register_collection_policy, register_ftl, register_placement_policy, register_simple_ftl,
-        register_stream_policy, register_victim_policy,
+        Owner, Owners, PageRead, PageWrite, PlacementPolicy, PlacementPool, PlacementPools, PlantedBug, PowerCycle,
+        Preconditioning, ReclaimUnitHandles, RegisterError, SavedSectors, Service, StreamPolicy, VictimPolicy,
+        WorkingSpace, ZoneAction, ZoneCounters, ZoneError, ZoneReport, ZoneShape, ZoneState, ZoneWrite, Zones,
+        ZrwaCounters, ZrwaShape, full_mask, register_collection_policy, register_ftl, register_placement_policy,
+        register_simple_ftl, register_stream_policy, register_victim_policy,
     };
 }

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use base::units::{Bytes, Exact};
 use study::catalogue::{Device, WorkloadError, WorkloadFile};
-use study::config::{Fault, Faults};
+use study::config::{ConfigFault, Faults};
 use study::output::{Outputs, publish};
 
 use crate::args::ConvertArgs;
@@ -116,7 +116,7 @@ fn head(from: &Path, what: &str) -> Vec<String> {
 /// The result of parsing a converted text, or the failure with the faults of the text. `origin` gives the place of a parameter.
 fn made<T>(text: &str, made: Result<T, Faults>, origin: impl Fn(&str) -> String) -> Result<T, Failure> {
     made.map_err(|faults| {
-        let line = |fault: &Fault| {
+        let line = |fault: &ConfigFault| {
             let line = fault.line.and_then(|line| text.lines().nth(line.saturating_sub(1)));
             // The comment behind the value, which begins with the name of a parameter.
             let from = line.and_then(|line| Some(line.split_once("  # ")?.1)).unwrap_or_default();

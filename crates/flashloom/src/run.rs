@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use base::io::PlacementId;
 use base::units::Exact;
 use report::run::{rows, table};
-use report::tables::life as life_rows;
+use report::tables;
 use ssd::QueueId;
 use study::catalogue::{self, Device, WorkloadFile};
 use study::plan::RunSpec;
@@ -56,7 +56,7 @@ fn print_results(args: &RunArgs, summaries: &[Summary], results: &mut dyn Write)
     let text = match Form::of(args.output.json, args.output.csv) {
         Form::Json => Summary::json(summaries),
         Form::Csv => match summaries {
-            [Summary { life: Some(life), .. }] => life_rows(&life.curve).csv(),
+            [Summary { life: Some(life), .. }] => tables::life(&life.curve).csv(),
             _ => rows(summaries).csv(),
         },
         Form::Text => summaries.iter().map(table).collect::<Vec<_>>().join("\n\n"),

@@ -12,12 +12,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use serve::engine::{Engine, EngineError, EngineOptions, Incidents, LagStatus, OnCut, Pace, Stopped};
+use serve::engine::{CutPolicy, Engine, EngineError, EngineOptions, FinalState, Incidents, LagStatus, Pace};
 use serve::metrics::MetricsServer;
 use serve::nvme_tcp::{NvmeServer, PowerSignal};
-use serve::record::{RecordTo, Recording};
+use serve::record::{Recording, RecordingTarget};
 use serve::server::{BindError, Export, Hangup, Limits, Listen, Server, Tls, TlsError};
-use serve::web::{WebError, WebServer};
+use serve::web::{HttpError, WebServer};
 use study::catalogue::Device;
 use study::session::SessionError;
 
@@ -60,7 +60,7 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
         return Err(Failure::Input(format!("--spin: {why}")));
     }
     let served = devices(args, tell)?;
-    let of = |option| move |error: WebError| Failure::Input(format!("{option}: {error}"));
+    let of = |option| move |error: HttpError| Failure::Input(format!("{option}: {error}"));
     // The directories and sockets are opened first, because a drive may take minutes to prepare.
     let directories = kept::directories(args, &served)?;
     let controls = controls(args, &served)?;
@@ -134,7 +134,7 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     let last: Vec<_> = engines.iter().map(|(name, lies, engine)| (name, *lies, engine.stop())).collect();
     let (mut failed, mut lost) = (None, None);
     for (name, lies, stopped) in last {
-        let Some(Stopped { status, record, failure }) = stopped else { continue };
+        let Some(FinalState { status, record, failure }) = stopped else { continue };
         failed = failed.or(failure);
         if let Some(verified) = &status.verify {
             say(format_args!("{name}: {}", verified::summary(verified)));
@@ -219,8 +219,8 @@ fn options(args: &ServeArgs, device: Device, (hangup, power, number): (&Hangup, 
     options.memory_limit = machine::memory(args.memory);
     (options.pace, options.spin, options.on_cut) = (args.time.pace, args.time.spin, args.time.on_cut.into());
     let inputs = args.device.iter().chain(&args.state.load_snapshot).cloned().collect();
-    options.record = args.record.clone().map(|path| RecordTo { path, force: args.replace.force, inputs });
-    if options.on_cut == OnCut::End {
+    options.record = args.record.clone().map(|path| RecordingTarget { path, force: args.replace.force, inputs });
+    if options.on_cut == CutPolicy::End {
         let (hangup, power) = (hangup.clone(), power.clone());
         options.on_power = Some(Box::new(move |on| {
             if !on {

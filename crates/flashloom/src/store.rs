@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use report::store::{points_table, studies_table};
 use schemars::JsonSchema;
 use serde::Serialize;
-use study::execute::{PointError, StudyOutcome, point as run_point};
+use study::execute::{self, PointError, StudyOutcome};
 use study::store::{Contents, Discard, Key, MODEL, MergeReport, RemovedFiles, Store, StoreError, StoredResult, Timing};
 use study::summary::Summary;
 use study::text::memory;
@@ -107,7 +107,7 @@ pub(crate) fn point(path: &Path, store: Option<&Path>, results: &mut dyn Write) 
         Some(found) => found,
         None => {
             let start = now();
-            let summary = run_point(&key, &program()).map_err(|error| match error {
+            let summary = execute::point(&key, &program()).map_err(|error| match error {
                 PointError::Run(error) => Failure::study(&error),
                 error => fail(&error),
             })?;
@@ -201,7 +201,7 @@ fn listed(store: &Store, contents: &Contents) -> StoreListing {
         ListedPoint { digest: point.digest.to_string(), model, device, workload, seed, bytes: point.bytes }
     };
     let there: std::collections::BTreeSet<_> = contents.points.iter().map(|point| point.digest).collect();
-    let study = |of: study::store::StudyOf| ListedStudy {
+    let study = |of: study::store::StudyPoints| ListedStudy {
         runs: of.points.len(),
         there: of.points.iter().filter(|point| there.contains(&point.digest)).count(),
         name: of.study,

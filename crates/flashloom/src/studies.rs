@@ -15,7 +15,7 @@ use study::text::percent;
 use study::validity::MOST_FAILED;
 use workload::trace::files;
 
-use report::study_report::{Charts, Unsound, cautions_text, page as page_of, points_table};
+use report::study_report::{self, Charts, UnsoundPoints, cautions_text, points_table};
 
 use crate::args::{ClaimArgs, ClusterArgs, Form, ReadingArgs, StudyArgs};
 use crate::cluster;
@@ -173,7 +173,7 @@ fn perform(
         .collect::<Result<Vec<StudyOutcome>, Failure>>()?;
     from_store(store.as_ref(), &outcomes);
     let claims = execute::claims(&outcomes);
-    let shown = page_of(&program, &outcomes, &claims, if points { Charts::Each } else { Charts::Figures });
+    let shown = study_report::page(&program, &outcomes, &claims, if points { Charts::Each } else { Charts::Figures });
     if let Some(dir) = &mut dir {
         report::study_report::write_all(dir, &program, &outcomes, &claims, &shown)?;
     }
@@ -228,7 +228,7 @@ fn perform(
 }
 
 /// The studies that have points with too many failed requests, with these points.
-fn unsound(outcomes: &[StudyOutcome]) -> Vec<Unsound> {
+fn unsound(outcomes: &[StudyOutcome]) -> Vec<UnsoundPoints> {
     let of = outcomes.iter().map(|outcome| (outcome.plan.spec.name.clone(), outcome.unsound_points()));
     of.filter(|(_, points)| !points.is_empty()).collect()
 }

@@ -5,18 +5,18 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use base::units::{Lba, Sectors};
-use serve::engine::{OnCut, Pace};
-use serve::record::RecordTo;
-use serve::{Disk, Engine, EngineOptions, Failed, Job, Operation};
+use serve::engine::{CutPolicy, Pace};
+use serve::record::RecordingTarget;
+use serve::{Disk, Engine, EngineOptions, Job, JobFailure, Operation};
 use study::catalogue::Device;
 
 use crate::common::schema::faults;
 use crate::common::{DEVICE, WorkFolder};
 
 /// Serves the small device: it takes commands at `drive.ctl`, and records its requests.
-fn served(place: &WorkFolder, on_cut: OnCut) -> Engine {
+fn served(place: &WorkFolder, on_cut: CutPolicy) -> Engine {
     let device = Device::parse(DEVICE).unwrap_or_else(|faults| panic!("{faults}"));
-    let record = RecordTo { path: place.path("recorded.parquet"), force: false, inputs: Vec::new() };
+    let record = RecordingTarget { path: place.path("recorded.parquet"), force: false, inputs: Vec::new() };
     let options = EngineOptions {
         pace: Pace::Max,
         on_cut,
@@ -27,14 +27,14 @@ fn served(place: &WorkFolder, on_cut: OnCut) -> Engine {
     Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn ask(drive: &Engine, operation: Operation, start: u64, sectors: u64) -> Result<Vec<u8>, Failed> {
+fn ask(drive: &Engine, operation: Operation, start: u64, sectors: u64) -> Result<Vec<u8>, JobFailure> {
     let (to, result) = channel();
     let answer = Box::new(move |result| to.send(result).expect("somebody waits"));
     drive.submit(Job::new(operation, Lba::new(start), Sectors::new(sectors), answer));
     result.recv_timeout(Duration::from_secs(60)).expect("it is answered")
 }
 
-fn write(drive: &Engine, start: u64, byte: u8) -> Result<Vec<u8>, Failed> {
+fn write(drive: &Engine, start: u64, byte: u8) -> Result<Vec<u8>, JobFailure> {
     ask(drive, Operation::Write { data: vec![byte; 4096], fua: true }, start, 8)
 }
 
@@ -45,7 +45,7 @@ fn ctl(place: &WorkFolder, arguments: &[&str]) -> String {
 #[test]
 fn a_served_drive_does_what_ctl_says() {
     let place = WorkFolder::new();
-    let drive = served(&place, OnCut::End);
+    let drive = served(&place, CutPolicy::End);
     assert_eq!(write(&drive, 0, 7), Ok(Vec::new()));
     let status = place.json(&["ctl", "drive.ctl", "status", "--json"]);
     let schema = place.json(&["schema", "status-result"]);
@@ -56,7 +56,7 @@ fn a_served_drive_does_what_ctl_says() {
     assert!(table.contains("on, 0 cuts") && table.lines().all(|line| line.len() <= 80), "{table}");
 
     assert!(ctl(&place, &["power-cut"]).starts_with("the power is cut: 0 requests"));
-    assert_eq!(ask(&drive, Operation::Read, 0, 8), Err(Failed::NoPower));
+    assert_eq!(ask(&drive, Operation::Read, 0, 8), Err(JobFailure::NoPower));
     let twice = place.flashloom(&["ctl", "drive.ctl", "power-cut"]);
     assert_eq!(twice.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&twice.stderr).contains("the power is off; send power-on first"));
@@ -68,7 +68,7 @@ fn a_served_drive_does_what_ctl_says() {
     let state = place.flashloom(&["ctl", "drive.ctl", "power-state", "1"]);
     assert!(String::from_utf8_lossy(&state.stderr).contains("no operational power states"), "{state:?}");
     assert_eq!(ctl(&place, &["fault", "read", "--count", "1"]), "1 read will fail\n");
-    assert_eq!(ask(&drive, Operation::Read, 0, 8), Err(Failed::Drive(ssd::Status::Uncorrectable)));
+    assert_eq!(ask(&drive, Operation::Read, 0, 8), Err(JobFailure::Drive(ssd::Status::Uncorrectable)));
     assert_eq!(write(&drive, 0, 9), Ok(Vec::new()));
     assert_eq!(ctl(&place, &["snapshot", "now.state"]), "the snapshot is written\n");
     assert!(ctl(&place, &["power-off"]).starts_with("the power is off"));
@@ -88,7 +88,7 @@ fn a_served_drive_does_what_ctl_says() {
 #[test]
 fn a_recording_is_a_workload() {
     let place = WorkFolder::new();
-    let drive = served(&place, OnCut::Hold);
+    let drive = served(&place, CutPolicy::Hold);
     for n in 0..40 {
         assert_eq!(write(&drive, n * 8, n as u8), Ok(Vec::new()));
         assert_eq!(ask(&drive, Operation::Read, n * 4, 8).map(|data| data.len()), Ok(4096));

@@ -2,7 +2,7 @@
 
 use base::units::{Bytes, Lpn, Psn, Ratio};
 use flashloom::ftl::map_unit::{DftlSpec, EvictSpec, MapSpec, OwnMapSpec};
-use flashloom::ftl::simple::{Done, SimpleCommands, SimpleDrive, SimpleFtl, SimpleWrite};
+use flashloom::ftl::simple::{CommandEnd, SimpleCommands, SimpleDrive, SimpleFtl, SimpleWrite};
 use flashloom::ftl::{FtlKind, FtlSpec};
 use testkit::conformance::{self, Effort, Trial};
 
@@ -106,7 +106,7 @@ fn segments_tell_the_places_of_sequential_data_with_little_ram_and_entries_those
             "name = 'own'\nrequests = 20_000\narrivals = {{ kind = 'closed', depth = 8 }}\n\
              [[stream]]\nreads = '90%'\nalign = '2KiB'\nsizes = [{{ size = '2KiB' }}]\naddress = {{ pattern = '{address}' }}\n"
         );
-        let load = flashloom::Workload::parse(&load).expect("a workload");
+        let load = flashloom::WorkloadFile::parse(&load).expect("a workload");
         let flow = session.open(&load, &flashloom::TraceOptions::default()).expect("it opens");
         let outcome = session.flow(flow).run().expect("no read is wrong");
         let map = outcome.first().result.counters().map.expect("a map unit");
@@ -137,7 +137,7 @@ impl SimpleFtl for Forgetful {
 
     fn discard(&mut self, _: Lpn) {}
 
-    fn done(&mut self, flash: &mut SimpleCommands<'_, '_>, done: Done) {
+    fn done(&mut self, flash: &mut SimpleCommands<'_, '_>, done: CommandEnd) {
         self.0.done(flash, done);
     }
 }
@@ -169,7 +169,7 @@ fn an_own_ftl_runs_by_its_name_as_the_others_do() {
     let writes = "name = 'mixed'\nrequests = 20_000\narrivals = { kind = 'closed', depth = 8 }\n\
                   [[stream]]\nreads = '30%'\nsizes = [{ size = '1KiB', share = '50%' }, { size = '6KiB', share = '50%' }]\n\
                   address = { pattern = 'uniform' }\n";
-    let writes = flashloom::Workload::parse(writes).expect("a workload");
+    let writes = flashloom::WorkloadFile::parse(writes).expect("a workload");
     let flow = session.open(&writes, &flashloom::TraceOptions::default()).expect("it opens");
     let summary = session.flow(flow).run().expect("no read is wrong").first().summary();
     assert!(summary.write_amplification.is_some_and(|waf| waf > 1.0), "{summary:?}");
@@ -222,7 +222,7 @@ fn the_policy_of_the_example_own_victim_is_known_by_its_name() {
         let session = flashloom::Session::new(device)
             .precondition(vec![flashloom::Precondition::Fill])
             .stop(flashloom::Stop::Requests(30_000));
-        let writes = flashloom::Workload::find("zipf-write-4k").expect("built in");
+        let writes = flashloom::WorkloadFile::find("zipf-write-4k").expect("built in");
         let flow = session.open(&writes, &flashloom::TraceOptions::default()).expect("it opens");
         session.flow(flow).run().expect("it runs").first().event_hash()
     };

@@ -1,7 +1,7 @@
 //! The layer for user-written FTLs (`SimpleFtl`).
 
 use flashloom::ftl::register_simple_ftl;
-use flashloom::ftl::simple::{Done, SimpleCommands, SimpleDrive, SimpleFtl, SimpleSite, SimpleWrite};
+use flashloom::ftl::simple::{CommandEnd, SimpleCommands, SimpleDrive, SimpleFtl, SimpleSite, SimpleWrite};
 use flashloom::units::{Lpn, Psn, SuperblockId};
 
 /// An FTL whose writes and copies share one open block. Each write is followed by a copy from another die, if there is one. It
@@ -53,10 +53,12 @@ impl SimpleFtl for SharedBlockFtl {
         self.map[lpn.index()] = None;
     }
 
-    fn done(&mut self, _: &mut SimpleCommands<'_, '_>, done: Done) {
+    fn done(&mut self, _: &mut SimpleCommands<'_, '_>, done: CommandEnd) {
         match done {
-            Done::Written { lpn, to } => self.map[lpn.index()] = Some(to),
-            Done::Copied { lpn, from, to } if self.map[lpn.index()] == Some(from) => self.map[lpn.index()] = Some(to),
+            CommandEnd::Written { lpn, to } => self.map[lpn.index()] = Some(to),
+            CommandEnd::Copied { lpn, from, to } if self.map[lpn.index()] == Some(from) => {
+                self.map[lpn.index()] = Some(to)
+            }
             _ => (),
         }
     }
@@ -83,7 +85,7 @@ fn a_copy_does_not_overtake_an_earlier_page_of_its_block() {
     let device = flashloom::Device::parse(text("16MiB")).expect("a drive");
     let writes = "name = 'writes'\nrequests = 24\narrivals = { kind = 'closed', depth = 1 }\n\
                   [[stream]]\nreads = '0%'\nsizes = [{ size = '128KiB' }]\naddress = { pattern = 'sequential' }\n";
-    let writes = flashloom::Workload::parse(writes).expect("a workload");
+    let writes = flashloom::WorkloadFile::parse(writes).expect("a workload");
     let session = flashloom::Session::new(&device).verify(true);
     let flow = session.open(&writes, &flashloom::TraceOptions::default()).expect("it opens");
     let summary = session.flow(flow).run().expect("no page overtakes another").first().summary();

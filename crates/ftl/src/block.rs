@@ -59,14 +59,14 @@ const FAILURES: u32 = 2;
 /// The purpose of a command list: its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-enum Kind {
+enum ListTag {
     Read,
     Write,
     Merge,
     Erase,
 }
 
-impl Kind {
+impl ListTag {
     fn of(list: &List) -> Self {
         [Self::Read, Self::Write, Self::Merge, Self::Erase][list.tag() as usize]
     }
@@ -143,7 +143,7 @@ impl Ftl for BlockFtl {
         let (superblock, _) = self.blocks.geometry.locate(psn);
         let die = self.blocks.geometry.die_of(superblock);
         self.blocks[superblock].pins += 1;
-        let list = self.reading.list(flash.backend, die, (owners.read_class(wanted.owner), Kind::Read as u32));
+        let list = self.reading.list(flash.backend, die, (owners.read_class(wanted.owner), ListTag::Read as u32));
         add_read(flash.backend, list, Cause::Host, wanted.slot(lpn, psn));
         owners.charge(wanted.owner);
         true
@@ -194,11 +194,11 @@ impl Ftl for BlockFtl {
     fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let die = self.blocks.die_of(flash, list);
         self.blocks.dies[die].under_way -= 1;
-        match Kind::of(flash.backend.list(list)) {
-            Kind::Read => self.read_finished(flash, owners, list),
-            Kind::Write => self.write_finished(flash, owners, die, list),
-            Kind::Merge => self.merge_finished(flash, owners, die, list),
-            Kind::Erase => self.erase_finished(flash, list),
+        match ListTag::of(flash.backend.list(list)) {
+            ListTag::Read => self.read_finished(flash, owners, list),
+            ListTag::Write => self.write_finished(flash, owners, die, list),
+            ListTag::Merge => self.merge_finished(flash, owners, die, list),
+            ListTag::Erase => self.erase_finished(flash, list),
         }
         self.start_next(flash, owners, die);
     }

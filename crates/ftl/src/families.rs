@@ -34,9 +34,12 @@ impl FtlKind {
             Self::Chang => &SlcMlcFamily,
             Self::Block => &BlockFamily,
             Self::Zns => &ZnsFamily,
-            Self::Own(own) => {
-                OWN.read().unwrap_or_else(PoisonError::into_inner).get(own.name()).copied().unwrap_or(&Unregistered)
-            }
+            Self::Own(own) => OWN
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .get(own.name())
+                .copied()
+                .unwrap_or(&UnregisteredFamily),
         }
     }
 
@@ -54,9 +57,9 @@ impl FtlKind {
 }
 
 /// Stands for a family whose name the program has not registered: the check of `ftl.kind` reports the name.
-struct Unregistered;
+struct UnregisteredFamily;
 
-impl Family for Unregistered {
+impl Family for UnregisteredFamily {
     fn geometry(&self, _: &Site<'_>, _: &mut Faults) -> Option<Geometry> {
         None
     }

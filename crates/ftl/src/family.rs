@@ -14,7 +14,7 @@ use flash::spec::{FlashSpec, SlcSpec};
 use crate::foresight::Foresight;
 use crate::idle::Idle;
 use crate::port::{Ftl, Mount};
-use crate::sabotage::Planted;
+use crate::sabotage::PlantedBug;
 use crate::spec::FtlSpec;
 use crate::zone::ZoneShape;
 
@@ -207,7 +207,7 @@ pub trait Config: Any + Debug + Send + Sync {
         &self,
         _media: &mut Media,
         _rng: &mut Rng,
-        _planted: Planted,
+        _planted: PlantedBug,
         _note: &mut dyn FnMut(&[Lpn], u32),
     ) -> bool {
         unreachable!("an FTL without a model of its steady state")

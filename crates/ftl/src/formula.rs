@@ -19,7 +19,7 @@ type Binary = fn(f64, f64) -> f64;
 
 /// A step of an evaluation: a step takes its arguments from the stack and leaves its value there.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum Instruction {
     Number(f64),
     /// A name, by its index in the list of names.
     Name(usize),
@@ -47,7 +47,7 @@ impl fmt::Display for FormulaError {
 /// A formula over a list of names, ready to be evaluated.
 #[derive(Clone, Debug)]
 pub struct Formula {
-    steps: Vec<Step>,
+    steps: Vec<Instruction>,
 }
 
 impl Formula {
@@ -63,7 +63,7 @@ impl Formula {
     /// True if the formula has the name at index `name` of the list.
     #[must_use]
     pub fn uses(&self, name: usize) -> bool {
-        self.steps.iter().any(|step| matches!(step, Step::Name(used) if *used == name))
+        self.steps.iter().any(|step| matches!(step, Instruction::Name(used) if *used == name))
     }
 
     /// The value of the formula. `value_of` gives the value of a name by its index in the list.
@@ -77,20 +77,20 @@ impl Formula {
         let mut top = 0;
         for step in &self.steps {
             match *step {
-                Step::Number(number) => {
+                Instruction::Number(number) => {
                     stack[top] = number;
                     top += 1;
                 }
-                Step::Name(name) => {
+                Instruction::Name(name) => {
                     stack[top] = value_of(name);
                     top += 1;
                 }
-                Step::Unary(function) => stack[top - 1] = function(stack[top - 1]),
-                Step::Binary(function) => {
+                Instruction::Unary(function) => stack[top - 1] = function(stack[top - 1]),
+                Instruction::Binary(function) => {
                     top -= 1;
                     stack[top - 1] = function(stack[top - 1], stack[top]);
                 }
-                Step::If => {
+                Instruction::If => {
                     top -= 2;
                     stack[top - 1] = if stack[top - 1] == 0.0 { stack[top + 1] } else { stack[top] };
                 }

@@ -36,13 +36,13 @@ use flash::nand::Media;
 
 use crate::counters::Counters;
 use crate::port::{
-    self, Background, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite, PowerCycle, Saved, Service,
+    self, Background, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite, PowerCycle, SavedSectors, Service,
 };
 use crate::sabotage::Sabotage;
 use crate::toolkit::{Slots, add_read};
 
 use flush_log::FlushLog;
-use journal::{Journal, Record};
+use journal::{Journal, JournalRecord};
 use mapping::{Mapping, RowPlace};
 use merges::Merges;
 use superblocks::Superblocks;
@@ -57,7 +57,7 @@ pub use spec::{HydraSpec, ProcessorSpec};
 
 /// The purpose of a command list. Together with a number it makes the tag of the list in the backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ListPurpose {
     Read,
     /// The erases of a merge.
     Erase,
@@ -67,7 +67,7 @@ enum Kind {
     Area,
 }
 
-impl Kind {
+impl ListPurpose {
     const fn tag(self, number: u32) -> u32 {
         number << 2 | self as u32
     }
@@ -83,7 +83,7 @@ const MERGE: usize = 1;
 
 /// The read request that is being collected.
 #[derive(Clone, Debug)]
-struct Reader {
+struct CollectedRead {
     list: Option<Handle<List>>,
     /// The latest command of the list, for each die of a superchip.
     last: Vec<Option<Handle<Command>>>,
@@ -100,9 +100,9 @@ pub struct HydraFtl {
     merges: Merges,
     /// The mapping units of the host write that is being collected.
     gathering: Vec<PageWrite>,
-    reader: Reader,
+    reader: CollectedRead,
     /// Log records that have become durable, before the FTL commits their merges.
-    logged: Vec<Record>,
+    logged: Vec<JournalRecord>,
     /// Processor time of a read request and of a merge (Sec. 4.2.3, Figs. 17 and 18).
     cpu_time: [Span; 2],
     wear: WearLeveller,
@@ -114,7 +114,7 @@ impl HydraFtl {
     /// Recovers the FTL from the media. A new drive has empty media.
     fn mount(config: &HydraConfig, from: &Mount<'_>) -> Self {
         let (media, layout) = (from.media, config.layout);
-        let (journal, mut found) = Journal::mount(&layout, &config.areas, media, |area| Kind::Area.tag(area));
+        let (journal, mut found) = Journal::mount(&layout, &config.areas, media, |area| ListPurpose::Area.tag(area));
         if from.planted.is(Sabotage::LogUnread) {
             found.records.clear();
         }
@@ -122,7 +122,7 @@ impl HydraFtl {
             found.records.pop();
         }
         if from.planted.is(Sabotage::ReplacementForgotten) {
-            found.records.retain(|record| matches!(record, Record::Mapped { .. }));
+            found.records.retain(|record| matches!(record, JournalRecord::Mapped { .. }));
         }
         let mut superblocks = Superblocks::new(layout, media.geometry(), config.wear.dynamic);
         let mut mapping = Mapping::new(config, found.version);
@@ -143,7 +143,7 @@ impl HydraFtl {
             flush_log: flush_log.map(|(log, _)| log),
             merges: Merges::new(config.at_once),
             gathering: Vec::new(),
-            reader: Reader { list: None, last: vec![None; layout.chips as usize] },
+            reader: CollectedRead { list: None, last: vec![None; layout.chips as usize] },
             logged: Vec::new(),
             cpu_time: config.cpu_time,
             wear: WearLeveller::new(&config.wear, layout.superchips),
@@ -233,7 +233,7 @@ impl Ftl for HydraFtl {
         };
         self.superblocks.pin(superblock);
         let class = owners.read_class(wanted.owner);
-        let list = *self.reader.list.get_or_insert_with(|| flash.backend.open_list(class, Kind::Read.tag(0)));
+        let list = *self.reader.list.get_or_insert_with(|| flash.backend.open_list(class, ListPurpose::Read.tag(0)));
         let (command, _) = add_read(flash.backend, list, Cause::Host, wanted.slot(lpn, psn));
         flash.backend.set_sectors(command, self.mapping.layout.bus_sectors(wanted.mask));
         // A controller works on one superchip at a time (Sec. 3.3). It reads a chip's next page after it has sent the
@@ -284,16 +284,16 @@ impl Ftl for HydraFtl {
 
     #[inline]
     fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
-        match Kind::of(flash.backend.list(list).tag()) {
-            (Kind::Read, _) => self.read_finished(flash, owners, list),
-            (Kind::Erase, number) => self.erase_finished(flash, owners, number, list),
-            (Kind::Copy, number) => self.copy_finished(flash, owners, number, list),
-            (Kind::Area, area) if !self.journal.has(area) => self.log_finished(flash, owners, area, list),
-            (Kind::Area, area) => {
+        match ListPurpose::of(flash.backend.list(list).tag()) {
+            (ListPurpose::Read, _) => self.read_finished(flash, owners, list),
+            (ListPurpose::Erase, number) => self.erase_finished(flash, owners, number, list),
+            (ListPurpose::Copy, number) => self.copy_finished(flash, owners, number, list),
+            (ListPurpose::Area, area) if !self.journal.has(area) => self.log_finished(flash, owners, area, list),
+            (ListPurpose::Area, area) => {
                 let mut logged = std::mem::take(&mut self.logged);
                 self.journal.finished(flash, area, list, &mut logged);
                 for record in logged.drain(..) {
-                    if let Record::Mapped { logical, .. } = record {
+                    if let JournalRecord::Mapped { logical, .. } = record {
                         self.commit(owners, logical);
                     }
                 }
@@ -372,7 +372,7 @@ impl port::FlushLog for HydraFtl {
         }
     }
 
-    fn take_saved(&mut self) -> Vec<Saved> {
+    fn take_saved(&mut self) -> Vec<SavedSectors> {
         self.flush_log.as_mut().map_or_else(Vec::new, FlushLog::take_saved)
     }
 }

@@ -44,7 +44,7 @@ pub use foresight::{Foresight, NextWrites, WriteLog};
 pub use hydra::{HydraConfig, HydraFtl, HydraSpec, MergeCounters, ProcessorSpec};
 pub use idle::Idle;
 pub use kind::{FtlKind, UnknownKind};
-pub use log_block::{Allocation, EraseWhen, LogBlockConfig, LogBlockFtl, LogMerges, LogSpec, Striping};
+pub use log_block::{Allocation, EraseTiming, LogBlockConfig, LogBlockFtl, LogMerges, LogSpec, Striping};
 pub use map_unit::MapSpec;
 pub use own::OwnFtl;
 pub use page::{
@@ -58,14 +58,14 @@ pub use page::{
 };
 pub use port::{
     Background, Direction, Flash, FlushLog, Ftl, HostMemoryBuffer, Mount, OldPlace, Origin, Owner, Owners, PageRead,
-    PageWrite, PowerCycle, Preconditioning, ReclaimUnitHandles, Saved, Service, ZoneReport, ZoneWrite, Zones,
+    PageWrite, PowerCycle, Preconditioning, ReclaimUnitHandles, SavedSectors, Service, ZoneReport, ZoneWrite, Zones,
     full_mask,
 };
 pub use registry::RegisterError;
-pub use sabotage::{Planted, Sabotage};
+pub use sabotage::{PlantedBug, Sabotage};
 pub use slc_mlc::{
-    ArrayShape, DensitySpec, MappingSpec, PageTimes, Probing, SlcMlcConfig, SlcMlcCounters, SlcMlcFtl, SlcMlcSpec,
-    ThresholdBy, WriteCost,
+    ArrayShape, ClusterMethod, DensitySpec, MappingSpec, PageTimes, ProbeSequence, SlcMlcConfig, SlcMlcCounters,
+    SlcMlcFtl, SlcMlcSpec, WriteCost,
 };
 pub use spec::FtlSpec;
 pub use toolkit::WearSpec;

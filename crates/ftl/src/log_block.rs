@@ -53,25 +53,25 @@ use crate::counters::Counters;
 use crate::port::{Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite, PowerCycle};
 use crate::toolkit::DieLists;
 
-use awaited::Awaited;
+use awaited::AwaitedEvent;
 use block_manager::BlockManager;
 use logs::LogId;
 use mapping::Mapping;
 use merge::{Merger, Merges};
-use reader::{Held, Reader};
-use waiting::Waiting;
+use reader::{DeferredRead, Reader};
+use waiting::WaitingWrites;
 use write::Writer;
 
 pub use config::LogBlockConfig;
 pub use counters::LogMerges;
 pub(crate) use family::LogBlockFamily;
 pub(crate) use policy::Policy;
-pub use spec::{Allocation, EraseWhen, LogSpec, Striping};
+pub use spec::{Allocation, EraseTiming, LogSpec, Striping};
 
 /// The purpose of a command list: the low bits of its tag. The bits above are the log block of a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-enum Kind {
+enum ListTag {
     Read,
     /// Reads the old sectors for a partial write of a page.
     OldPlace,
@@ -80,7 +80,7 @@ enum Kind {
     Erase,
 }
 
-impl Kind {
+impl ListTag {
     const BITS: u32 = 3;
 
     fn of(list: &List) -> (Self, LogId) {
@@ -109,7 +109,7 @@ impl LogBlockFtl {
         let geometry = &config.geometry;
         BlockManager::memory(geometry)
             + Mapping::memory(config)
-            + Waiting::memory(config.address().blocks().into())
+            + WaitingWrites::memory(config.address().blocks().into())
             + 2 * DieLists::<Handle<List>>::memory(geometry.die_count().into())
             + u64::from(geometry.superblock_slots()) * size_of::<Option<Psn>>() as u64
     }
@@ -157,7 +157,7 @@ impl Ftl for LogBlockFtl {
     #[inline]
     fn read(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
         if self.merges.is_in_buffer(self.mapping.address.split(lpn).0) {
-            self.reader.held.push(Held { lpn, wanted });
+            self.reader.held.push(DeferredRead { lpn, wanted });
             return true;
         }
         let Some(psn) = self.mapping.place_of(flash.backend.media(), lpn) else { return false };
@@ -180,7 +180,7 @@ impl Ftl for LogBlockFtl {
         // Pages of a logical block stay in order: a waiting first page must not break a sequence.
         let (lbn, _) = self.mapping.address.split(unit.lpn);
         let behind = self.writer.waiting.has(lbn);
-        let placed = if behind { Err(Awaited::Nothing) } else { self.place(flash, owners, &unit) };
+        let placed = if behind { Err(AwaitedEvent::Nothing) } else { self.place(flash, owners, &unit) };
         if let Err(awaited) = placed {
             self.writer.waiting.push(lbn, unit, awaited);
         }
@@ -212,12 +212,12 @@ impl Ftl for LogBlockFtl {
     #[inline]
     fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         self.blocks.under_way -= 1;
-        let (kind, log) = Kind::of(flash.backend.list(list));
+        let (kind, log) = ListTag::of(flash.backend.list(list));
         match kind {
-            Kind::Read | Kind::OldPlace => self.read_finished(flash, owners, list, kind == Kind::Read),
-            Kind::Write => self.write_finished(flash, owners, list),
-            Kind::Merge => self.merger().finished(flash, log, list),
-            Kind::Erase => self.erase_finished(flash, list),
+            ListTag::Read | ListTag::OldPlace => self.read_finished(flash, owners, list, kind == ListTag::Read),
+            ListTag::Write => self.write_finished(flash, owners, list),
+            ListTag::Merge => self.merger().finished(flash, log, list),
+            ListTag::Erase => self.erase_finished(flash, list),
         }
         self.advance_merges(flash, owners);
     }

@@ -47,11 +47,11 @@ pub use entry::{decode, encode};
 pub use evict::{CachedBlock, CachedBlocks, EvictSpec, EvictionPolicy, register_eviction_policy};
 pub use hmb_spec::HmbSpec;
 pub(crate) use host_memory::{HmbRead, HmbTransfer, HostMemory};
-pub use layout::Layout;
+pub use layout::MapLayout;
 pub(crate) use memory::{cached_pages, memory};
 pub use own::{MapSetup, OwnMapSpec, OwnMapUnit, register_map_unit};
 pub use spec::{CdftlSpec, DftlSpec, FmmuSpec, MapSpec};
-pub use table::Table;
+pub use table::MapTable;
 
 /// The source of a question. Each source has its own queue, and a map unit may prefer one source to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

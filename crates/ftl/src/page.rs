@@ -88,7 +88,7 @@ pub use writer::placement::{
 /// The purpose of a list, which is its tag in the backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-enum Kind {
+enum ListPurpose {
     Read,
     Write,
     Copy,
@@ -99,7 +99,7 @@ enum Kind {
     Rebuild,
 }
 
-impl Kind {
+impl ListPurpose {
     fn of(list: &List) -> Self {
         let all =
             [Self::Read, Self::Write, Self::Copy, Self::Erase, Self::Load, Self::Patrol, Self::Parity, Self::Rebuild];

@@ -18,10 +18,12 @@ use flash::backend::List;
 use flash::nand::Media;
 
 use crate::counters::Counters;
-use crate::sabotage::Planted;
+use crate::sabotage::PlantedBug;
 
 pub use device::Flash;
-pub use duties::{Background, FlushLog, HostMemoryBuffer, PowerCycle, Preconditioning, ReclaimUnitHandles, Saved};
+pub use duties::{
+    Background, FlushLog, HostMemoryBuffer, PowerCycle, Preconditioning, ReclaimUnitHandles, SavedSectors,
+};
 pub use owners::{Direction, OldPlace, Origin, Owner, Owners, PageRead, PageWrite, Service, full_mask};
 pub use zones::{ZoneReport, ZoneWrite, Zones};
 
@@ -35,7 +37,7 @@ pub struct Mount<'a> {
     /// The seed from which all random numbers of the FTL come.
     pub seed: u64,
     /// The bug that a test has planted; none elsewhere.
-    pub planted: Planted,
+    pub planted: PlantedBug,
 }
 
 /// A flash translation layer.

@@ -20,7 +20,7 @@ use crate::{Array, Config, Event, FtlSpec, Setup, Site, ZoneError};
 /// The tables of a device file that concern an FTL.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Described {
+struct DeviceTables {
     flash: FlashSpec,
     #[serde(default)]
     slc: Option<SlcSpec>,
@@ -30,7 +30,7 @@ struct Described {
 
 /// Resolves a description.
 pub(crate) fn describe(text: &str) -> (Arc<dyn Config>, Array, Option<Array>) {
-    let described: Described = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let described: DeviceTables = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     let mut faults = Faults::default();
     let part = described.flash.resolved_part(&mut faults).expect("a part");
     let site = Site {
@@ -162,12 +162,12 @@ impl Owners for Host {
 }
 
 /// Makes an FTL from the flash.
-type Mounting<F> = Box<dyn Fn(&Mount<'_>) -> Box<F>>;
+type MountFunction<F> = Box<dyn Fn(&Mount<'_>) -> Box<F>>;
 
 /// An FTL, its flash and its host, for tests.
 pub(crate) struct Rig<F: Ftl + ?Sized = dyn Ftl> {
     pub(crate) config: Arc<dyn Config>,
-    mount: Mounting<F>,
+    mount: MountFunction<F>,
     pub(crate) ftl: Box<F>,
     pub(crate) host: Host,
     pub(crate) backend: Backend,
@@ -201,7 +201,7 @@ impl Rig<PageFtl> {
 
 impl<F: Ftl + ?Sized> Rig<F> {
     #[allow(clippy::type_complexity)] // A configuration, and its way to mount.
-    fn of((config, mount): (Arc<dyn Config>, Mounting<F>), array: &Array, slc_array: Option<&Array>) -> Self {
+    fn of((config, mount): (Arc<dyn Config>, MountFunction<F>), array: &Array, slc_array: Option<&Array>) -> Self {
         let new = |array: &Array| {
             let faults = flash::nand::Faults::new(&flash::nand::FaultSpec::default(), 1);
             let timing = &array.backend.timing;
@@ -215,7 +215,7 @@ impl<F: Ftl + ?Sized> Rig<F> {
             media: backend.media(),
             slc_array: slc_array.as_ref().map(Backend::media),
             seed: 1,
-            planted: crate::Planted::default(),
+            planted: crate::PlantedBug::default(),
         };
         let ftl = mount(&from);
         let (host, events, hash) = (Host::default(), EventQueue::default(), EventHash::default());
@@ -224,11 +224,11 @@ impl<F: Ftl + ?Sized> Rig<F> {
 
     /// Cuts the power, and mounts again.
     pub(crate) fn cut_power(&mut self) {
-        self.cut_power_with(crate::Planted::default());
+        self.cut_power_with(crate::PlantedBug::default());
     }
 
     /// Cuts the power and mounts an FTL with a planted bug.
-    pub(crate) fn cut_power_with(&mut self, planted: crate::Planted) {
+    pub(crate) fn cut_power_with(&mut self, planted: crate::PlantedBug) {
         self.backend.cut_power(self.now);
         if let Some(slc_array) = &mut self.slc_array {
             slc_array.cut_power(self.now);

@@ -346,13 +346,13 @@ impl Sabotage {
 
 /// The planted bug of a device, or none. Without the feature `sabotage` there cannot be one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Planted {
+pub struct PlantedBug {
     #[cfg(feature = "sabotage")]
     bug: Option<Sabotage>,
 }
 
 #[cfg(feature = "sabotage")]
-impl Planted {
+impl PlantedBug {
     /// A device with this bug.
     #[must_use]
     pub const fn bug(bug: Sabotage) -> Self {
@@ -395,7 +395,7 @@ impl Planted {
 
 #[cfg(not(feature = "sabotage"))]
 #[allow(clippy::unused_self)] // It has the signature of the method above.
-impl Planted {
+impl PlantedBug {
     #[inline]
     /// Always false, because the feature `sabotage` is off.
     #[must_use]

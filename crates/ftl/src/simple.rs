@@ -35,14 +35,14 @@ pub trait SimpleFtl: Clone + Debug + Send + Sync + 'static {
     fn place(&self, lpn: Lpn) -> Option<Psn>;
 
     /// Takes a write of the host: [program](SimpleCommands::program) it, keep it until there is room, or
-    /// [refuse](SimpleCommands::refuse) it. The old place of the mapping unit counts until [`Done::Written`].
+    /// [refuse](SimpleCommands::refuse) it. The old place of the mapping unit counts until [`CommandEnd::Written`].
     fn write(&mut self, flash: &mut SimpleCommands<'_, '_>, write: SimpleWrite);
 
     /// Discards a mapping unit for the host: it reads as zeros from now on.
     fn discard(&mut self, lpn: Lpn);
 
     /// Tells that a command has ended.
-    fn done(&mut self, flash: &mut SimpleCommands<'_, '_>, done: Done);
+    fn done(&mut self, flash: &mut SimpleCommands<'_, '_>, done: CommandEnd);
 
     /// Blocks that the FTL needs in addition to those that the data of a full drive fill. The default is one open block
     /// in each die, one for copies and two free ones.
@@ -84,7 +84,7 @@ impl SimpleWrite {
 
 /// The end of a command, and its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Done {
+pub enum CommandEnd {
     /// A write of the host is on flash.
     Written {
         /// The mapping unit.

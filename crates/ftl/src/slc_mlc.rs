@@ -70,9 +70,9 @@ use crate::port::{Background, Flash, Ftl, Owner, Owners, PageRead, PageWrite, Po
 use crate::toolkit::Versions;
 
 use disk::Disk;
-use mapping::Mapping;
+use mapping::SlcMlcMapping;
 use mlc::Mlc;
-use next::Array;
+use next::ArrayKind;
 use read::Read;
 use requests::{NextRequest, PendingRead, Requests};
 use scrub::Scrub;
@@ -83,11 +83,11 @@ pub use config::SlcMlcConfig;
 pub use counters::{ArrayShape, SlcMlcCounters};
 pub use density::DensitySpec;
 pub(crate) use family::SlcMlcFamily;
-pub use filter::ThresholdBy;
+pub use filter::ClusterMethod;
 pub use mapping::MappingSpec;
 pub use model::{PageTimes, WriteCost};
 pub use spec::SlcMlcSpec;
-pub use table::Probing;
+pub use table::ProbeSequence;
 
 /// The FTL of Chang's disk: MLC flash, with or without SLC flash in front.
 #[derive(Clone, Debug)]
@@ -205,7 +205,7 @@ impl Ftl for SlcMlcFtl {
     }
 
     fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
-        self.tasks.finished(&mut self.disk, flash, owners, (Array::Mlc, list));
+        self.tasks.finished(&mut self.disk, flash, owners, (ArrayKind::Mlc, list));
         self.begin_due(flash, owners);
     }
 
@@ -224,7 +224,7 @@ impl Ftl for SlcMlcFtl {
         if let Some(slc) = &self.disk.slc {
             slc.fetch(unit);
         }
-        if let Mapping::Chains(chains) = mapping {
+        if let SlcMlcMapping::Chains(chains) = mapping {
             let lba = unit / *pages as usize;
             chains.fetch(lba);
             cache.fetch(lba);
@@ -272,7 +272,7 @@ impl Background for SlcMlcFtl {
     }
 
     fn finished_slc(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
-        self.tasks.finished(&mut self.disk, flash, owners, (Array::Slc, list));
+        self.tasks.finished(&mut self.disk, flash, owners, (ArrayKind::Slc, list));
         self.begin_due(flash, owners);
     }
 }

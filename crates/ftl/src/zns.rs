@@ -53,13 +53,13 @@ use crate::counters::Counters;
 use crate::port::{
     Background, Flash, Ftl, Owner, Owners, PageRead, PageWrite, PowerCycle, Service, ZoneReport, ZoneWrite, Zones,
 };
-use crate::sabotage::Planted;
+use crate::sabotage::PlantedBug;
 use crate::toolkit::{DieLists, Versions};
 use crate::zone::{ZoneAction, ZoneError, ZoneState};
 
 use blocks::Blocks;
 use layout::Layout;
-use power::Saved;
+use power::SavedAreas;
 use states::ZoneStates;
 use window::Windows;
 use zone::Zone;
@@ -71,7 +71,7 @@ pub use spec::{ZnsSpec, ZrwaSpec};
 
 /// The purpose of a command list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ListPurpose {
     Read,
     /// The program of a row of this zone.
     Row(u32),
@@ -83,7 +83,7 @@ enum Kind {
     Unsave,
 }
 
-impl Kind {
+impl ListPurpose {
     /// Encodes the kind of a list in the tag that comes back at its end.
     const fn tag(self) -> u32 {
         match self {
@@ -108,7 +108,7 @@ impl Kind {
 
 /// The programs of zones on one die.
 #[derive(Clone, Debug, Default)]
-struct Die {
+struct DiePrograms {
     /// Programs submitted to the die that have not ended.
     under_way: u32,
     /// Zones with a complete row that waits for the die.
@@ -122,7 +122,7 @@ pub struct ZnsFtl {
     states: ZoneStates,
     zones: Vec<Zone>,
     blocks: Blocks,
-    dies: Vec<Die>,
+    dies: Vec<DiePrograms>,
     /// The most programs that a die works on at once.
     programs: u32,
     /// Superblocks of each die that no zone may take.
@@ -134,12 +134,12 @@ pub struct ZnsFtl {
     ram_reads: Vec<(Slot, SlotRef)>,
     /// Erases of resets under way.
     erasing: Vec<Handle<List>>,
-    saved: Saved,
+    saved: SavedAreas,
     windows: Windows,
     counters: ZoneCounters,
     /// Mapping units for which the mount found data.
     found: u32,
-    planted: Planted,
+    planted: PlantedBug,
 }
 
 impl ZnsFtl {
@@ -151,7 +151,7 @@ impl ZnsFtl {
             + ZoneStates::memory(zones)
             + zones * size_of::<Zone>() as u64
             + Blocks::memory(layout)
-            + dies * size_of::<Die>() as u64
+            + dies * size_of::<DiePrograms>() as u64
             + Windows::memory(layout)
             + DieLists::<(Handle<List>, Handle<Command>)>::memory(dies)
     }
@@ -210,12 +210,12 @@ impl Ftl for ZnsFtl {
     #[inline]
     fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         self.report_ram_reads(flash, owners);
-        match Kind::of(flash.backend.list(list)) {
-            Kind::Read => self.read_finished(flash, owners, list),
-            Kind::Row(zone) => self.row_finished(flash, owners, zone, list),
-            Kind::Erase(zone) => self.erase_finished(flash, owners, zone, list),
-            Kind::Save => self.save_finished(flash, list),
-            Kind::Unsave => self.unsave_finished(flash, list),
+        match ListPurpose::of(flash.backend.list(list)) {
+            ListPurpose::Read => self.read_finished(flash, owners, list),
+            ListPurpose::Row(zone) => self.row_finished(flash, owners, zone, list),
+            ListPurpose::Erase(zone) => self.erase_finished(flash, owners, zone, list),
+            ListPurpose::Save => self.save_finished(flash, list),
+            ListPurpose::Unsave => self.unsave_finished(flash, list),
         }
     }
 

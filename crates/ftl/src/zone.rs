@@ -278,33 +278,31 @@ impl fmt::Display for ZoneError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ZoneError as E;
-    use ZoneState as S;
 
     /// The standard's rules, a row for each state and a column for each action: open, close, finish, reset, write, append,
     /// open with a random write area, flush of such an area.
-    const RULES: [(S, [Result<S, E>; 8]); 7] = {
-        const OPEN: Result<S, E> = Ok(S::ExplicitlyOpen);
-        const WRITTEN: Result<S, E> = Ok(S::ImplicitlyOpen);
-        const CLOSED: Result<S, E> = Ok(S::Closed);
-        const FULL: Result<S, E> = Ok(S::Full);
-        const EMPTY: Result<S, E> = Ok(S::Empty);
-        const NO: Result<S, E> = Err(E::InvalidTransition);
-        const OP: Result<S, E> = Err(E::InvalidOperation);
+    const RULES: [(ZoneState, [Result<ZoneState, ZoneError>; 8]); 7] = {
+        const OPEN: Result<ZoneState, ZoneError> = Ok(ZoneState::ExplicitlyOpen);
+        const WRITTEN: Result<ZoneState, ZoneError> = Ok(ZoneState::ImplicitlyOpen);
+        const CLOSED: Result<ZoneState, ZoneError> = Ok(ZoneState::Closed);
+        const FULL: Result<ZoneState, ZoneError> = Ok(ZoneState::Full);
+        const EMPTY: Result<ZoneState, ZoneError> = Ok(ZoneState::Empty);
+        const NO: Result<ZoneState, ZoneError> = Err(ZoneError::InvalidTransition);
+        const OP: Result<ZoneState, ZoneError> = Err(ZoneError::InvalidOperation);
         [
-            (S::Empty, [OPEN, NO, FULL, EMPTY, WRITTEN, WRITTEN, OPEN, OP]),
-            (S::ImplicitlyOpen, [OPEN, CLOSED, FULL, EMPTY, WRITTEN, WRITTEN, OP, WRITTEN]),
-            (S::ExplicitlyOpen, [OPEN, CLOSED, FULL, EMPTY, OPEN, OPEN, OP, OPEN]),
-            (S::Closed, [OPEN, CLOSED, FULL, EMPTY, WRITTEN, WRITTEN, OP, WRITTEN]),
-            (S::Full, [NO, NO, FULL, EMPTY, Err(E::Full), Err(E::Full), OP, OP]),
-            (S::ReadOnly, [NO, NO, NO, NO, Err(E::ReadOnly), Err(E::ReadOnly), NO, NO]),
-            (S::Offline, [NO, NO, NO, NO, Err(E::Offline), Err(E::Offline), NO, NO]),
+            (ZoneState::Empty, [OPEN, NO, FULL, EMPTY, WRITTEN, WRITTEN, OPEN, OP]),
+            (ZoneState::ImplicitlyOpen, [OPEN, CLOSED, FULL, EMPTY, WRITTEN, WRITTEN, OP, WRITTEN]),
+            (ZoneState::ExplicitlyOpen, [OPEN, CLOSED, FULL, EMPTY, OPEN, OPEN, OP, OPEN]),
+            (ZoneState::Closed, [OPEN, CLOSED, FULL, EMPTY, WRITTEN, WRITTEN, OP, WRITTEN]),
+            (ZoneState::Full, [NO, NO, FULL, EMPTY, Err(ZoneError::Full), Err(ZoneError::Full), OP, OP]),
+            (ZoneState::ReadOnly, [NO, NO, NO, NO, Err(ZoneError::ReadOnly), Err(ZoneError::ReadOnly), NO, NO]),
+            (ZoneState::Offline, [NO, NO, NO, NO, Err(ZoneError::Offline), Err(ZoneError::Offline), NO, NO]),
         ]
     };
 
     #[test]
     fn every_cell_of_the_table_is_the_rule_of_the_standard() {
-        assert_eq!(RULES.map(|(state, _)| state), S::ALL);
+        assert_eq!(RULES.map(|(state, _)| state), ZoneState::ALL);
         for (state, row) in RULES {
             for (action, rule) in ZoneAction::ALL.into_iter().zip(row) {
                 assert_eq!(state.after(action), rule, "{} of a zone that is {}", action.name(), state.name());
@@ -314,10 +312,10 @@ mod tests {
 
     #[test]
     fn open_zones_are_active_and_closed_ones_are_active_only() {
-        let open = S::ALL.into_iter().filter(|state| state.is_open());
-        assert!(open.eq([S::ImplicitlyOpen, S::ExplicitlyOpen]));
-        let active = S::ALL.into_iter().filter(|state| state.is_active());
-        assert!(active.eq([S::ImplicitlyOpen, S::ExplicitlyOpen, S::Closed]));
+        let open = ZoneState::ALL.into_iter().filter(|state| state.is_open());
+        assert!(open.eq([ZoneState::ImplicitlyOpen, ZoneState::ExplicitlyOpen]));
+        let active = ZoneState::ALL.into_iter().filter(|state| state.is_active());
+        assert!(active.eq([ZoneState::ImplicitlyOpen, ZoneState::ExplicitlyOpen, ZoneState::Closed]));
     }
 
     #[test]
@@ -330,7 +328,7 @@ mod tests {
 
     #[test]
     fn the_status_codes_are_those_of_the_standard() {
-        let codes = E::ALL.map(E::code);
+        let codes = ZoneError::ALL.map(ZoneError::code);
         assert_eq!(codes, [0x02, 0xB8, 0xB9, 0xBA, 0xBB, 0xBC, 0xBD, 0xBE, 0xBF, 0xB6, 0xB7]);
     }
 }

@@ -52,15 +52,15 @@ pub enum Verdict {
 
 /// The message of a target that panicked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Panicked(pub String);
+pub struct PanicMessage(pub String);
 
-impl std::fmt::Display for Panicked {
+impl std::fmt::Display for PanicMessage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Panicked {}
+impl std::error::Error for PanicMessage {}
 
 /// The verdict on a result.
 ///
@@ -113,7 +113,7 @@ pub enum Damage {
 }
 
 /// Parses an input. The number is the seed of all other random draws.
-pub type Reader = dyn Fn(&[u8], u64, &Scratch) -> Verdict + Send + Sync;
+pub type InputReader = dyn Fn(&[u8], u64, &Scratch) -> Verdict + Send + Sync;
 
 /// A reader of input under test.
 pub struct Target {
@@ -124,7 +124,7 @@ pub struct Target {
     /// The manner in which the valid inputs are damaged.
     pub damage: Damage,
     /// The function under test.
-    pub run: Box<Reader>,
+    pub run: Box<InputReader>,
 }
 
 impl Target {
@@ -148,12 +148,12 @@ impl Target {
     ///
     /// # Errors
     /// If the target panics.
-    pub fn try_seed(&self, seed: u64, scratch: &Scratch) -> Result<Verdict, Panicked> {
+    pub fn try_seed(&self, seed: u64, scratch: &Scratch) -> Result<Verdict, PanicMessage> {
         let input = self.input(seed);
         catch_unwind(AssertUnwindSafe(|| (self.run)(&input, seed, scratch))).map_err(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            Panicked(text.unwrap_or("a panic without words").to_owned())
+            PanicMessage(text.unwrap_or("a panic without words").to_owned())
         })
     }
 }
@@ -209,7 +209,7 @@ mod tests {
         let seed = (0..20_000).find(|seed| planted.try_seed(*seed, &scratch).is_err()).expect("it is found");
         assert_eq!(
             planted.try_seed(seed, &scratch),
-            Err(Panicked("a semicolon".to_owned())),
+            Err(PanicMessage("a semicolon".to_owned())),
             "a seed repeats its failure"
         );
     }

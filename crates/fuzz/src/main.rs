@@ -20,7 +20,7 @@ const KEPT: &str = "out/fuzz";
 
 /// The end of the runs of a target.
 #[derive(Clone, Copy)]
-enum Until {
+enum EndCondition {
     Inputs(u64),
     Passed(Duration),
 }
@@ -37,8 +37,8 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         ["replay", name, seed] => return replay(&all, name, seed),
-        ["count", inputs] => (number(inputs).map(Until::Inputs), named("")),
-        ["count", inputs, name] => (number(inputs).map(Until::Inputs), named(name)),
+        ["count", inputs] => (number(inputs).map(EndCondition::Inputs), named("")),
+        ["count", inputs, name] => (number(inputs).map(EndCondition::Inputs), named(name)),
         [] => (Some(share(60, all.len())), named("")),
         [seconds] => (number(seconds).map(|seconds| share(seconds, all.len())), named("")),
         [seconds, name] => (number(seconds).map(|seconds| share(seconds, named(name).len())), named(name)),
@@ -54,8 +54,8 @@ fn main() -> ExitCode {
 }
 
 /// An equal share of the time.
-fn share(seconds: u64, targets: usize) -> Until {
-    Until::Passed(Duration::from_secs(seconds) / targets.max(1) as u32)
+fn share(seconds: u64, targets: usize) -> EndCondition {
+    EndCondition::Passed(Duration::from_secs(seconds) / targets.max(1) as u32)
 }
 
 fn replay(all: &[Target], name: &str, seed: &str) -> ExitCode {
@@ -73,12 +73,12 @@ fn replay(all: &[Target], name: &str, seed: &str) -> ExitCode {
 }
 
 /// Runs a target on all cores and returns the number of its failures.
-fn run(target: &Target, until: Until) -> u64 {
+fn run(target: &Target, until: EndCondition) -> u64 {
     let start = Instant::now();
     let [next, taken, failures] = [0, 0, 0].map(AtomicU64::new);
     let more = |seed: u64| match until {
-        Until::Inputs(inputs) => seed < inputs,
-        Until::Passed(time) => start.elapsed() < time,
+        EndCondition::Inputs(inputs) => seed < inputs,
+        EndCondition::Passed(time) => start.elapsed() < time,
     };
     thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().map_or(1, usize::from) {

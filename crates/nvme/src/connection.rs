@@ -2,7 +2,7 @@
 //! and responses.
 //!
 //! The owner passes the host's bytes in ([`Connection::receive`]), sends the connection's bytes ([`Connection::output`]) and carries
-//! out the commands ([`Event::Command`]). Commands end in any order ([`Connection::complete`]). The connection checks the rules of
+//! out the commands ([`ConnectionEvent::Command`]). Commands end in any order ([`Connection::complete`]). The connection checks the rules of
 //! the transport only; [`Session`](crate::Session) adds the rules of queues and controllers.
 //!
 //! NVMe/TCP 1.0 leaves these choices to the controller:
@@ -19,11 +19,11 @@ use std::fmt;
 
 use crate::entry::{CompletionEntry, SubmissionEntry, Transfer};
 use crate::pdu::{
-    Digests, FatalError, Header, InitializeRequest, InitializeResponse, LAST, Output, Reader, Role, SUCCESS, Step,
-    TermRequest, encode_data, encode_response, fatal, kind,
+    Digests, FatalError, Header, InitializeRequest, InitializeResponse, LAST, Output, Reader, Role, SUCCESS,
+    StreamPart, TermRequest, encode_data, encode_response, fatal, kind,
 };
 use crate::status::Status;
-use commands::{Command, Commands};
+use commands::{Commands, OutstandingCommand};
 pub use config::Config;
 
 /// Bytes of data that a capsule may have on an admin queue, and in a Fabrics command on any queue (NVMe/TCP 1.0, figure 11).
@@ -58,7 +58,7 @@ impl fmt::Display for End {
 
 /// A result of [`Connection::receive`]: a complete command, or the end of the connection.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum ConnectionEvent {
     /// A command, with all data that the host brings.
     Command {
         /// The submission queue entry.
@@ -119,7 +119,7 @@ pub struct Queue {
 }
 
 #[derive(Debug)]
-enum Phase {
+enum ConnectionPhase {
     /// The initialization request is due.
     Initialize,
     Open,
@@ -144,7 +144,7 @@ enum Sink {
 pub struct Connection {
     config: Config,
     reader: Reader,
-    phase: Phase,
+    phase: ConnectionPhase,
     sink: Option<Sink>,
     digests: Digests,
     /// HPDA: alignment of the data to the host in dwords, less one.
@@ -167,7 +167,7 @@ impl Connection {
         Self {
             config,
             reader: Reader::new(Role::Controller),
-            phase: Phase::Initialize,
+            phase: ConnectionPhase::Initialize,
             sink: None,
             digests: Digests::default(),
             host_alignment: 0,
@@ -231,7 +231,7 @@ impl Connection {
 
     /// Ends the connection without sending a termination request.
     pub fn end(&mut self, end: End) {
-        self.phase = Phase::Over(end);
+        self.phase = ConnectionPhase::Over(end);
     }
 
     /// Takes bytes from the front of `input`, the host's stream. Returns the number of bytes taken, and the event that they
@@ -240,49 +240,51 @@ impl Connection {
     /// `(0, None)` means that the connection needs more bytes than `input` has; it never needs more than 256. After any other
     /// answer the owner calls again with the remaining bytes, even if there are none. A call takes at most one header, so the owner
     /// decides how much output waits.
-    pub fn receive(&mut self, input: &[u8]) -> (usize, Option<Event>) {
-        if let Phase::Over(end) = self.phase {
-            return (0, Some(Event::End(end)));
+    pub fn receive(&mut self, input: &[u8]) -> (usize, Option<ConnectionEvent>) {
+        if let ConnectionPhase::Over(end) = self.phase {
+            return (0, Some(ConnectionEvent::End(end)));
         }
         match self.reader.step(input) {
-            Step::Incomplete => (0, None),
-            Step::Fatal { error, header } => (input.len(), Some(self.fail(error, header))),
-            Step::Header { taken, header, data, bytes } => match self.header(header, data) {
+            StreamPart::Incomplete => (0, None),
+            StreamPart::Fatal { error, header } => (input.len(), Some(self.fail(error, header))),
+            StreamPart::Header { taken, header, data, bytes } => match self.header(header, data) {
                 Ok(event) => (taken, event),
                 Err(error) => (taken, Some(self.fail(error, bytes))),
             },
-            Step::Data { data, end } => {
+            StreamPart::Data { data, end } => {
                 self.data(data);
                 (data.len(), if end { self.end_of_data(true) } else { None })
             }
-            Step::Digest { matches } => (crate::pdu::DIGEST, self.end_of_data(matches)),
+            StreamPart::Digest { matches } => (crate::pdu::DIGEST, self.end_of_data(matches)),
         }
     }
 
-    fn fail(&mut self, error: FatalError, header: &[u8]) -> Event {
+    fn fail(&mut self, error: FatalError, header: &[u8]) -> ConnectionEvent {
         // A malformed termination request is not answered, but ends the connection, too (NVMe/TCP 1.0, section 3.5).
         if header.first() == Some(&kind::HOST_TERM) {
             self.end(End::Terminated(error));
-            return Event::End(End::Terminated(error));
+            return ConnectionEvent::End(End::Terminated(error));
         }
         self.output.push(TermRequest::encode(kind::CONTROLLER_TERM, error, header));
         self.end(End::Fatal(error));
-        Event::End(End::Fatal(error))
+        ConnectionEvent::End(End::Fatal(error))
     }
 
-    fn header(&mut self, header: Header, data: usize) -> Result<Option<Event>, FatalError> {
+    fn header(&mut self, header: Header, data: usize) -> Result<Option<ConnectionEvent>, FatalError> {
         match (header, &self.phase) {
-            (Header::InitializeRequest(request), Phase::Initialize) => self.initialize(&request).map(|()| None),
+            (Header::InitializeRequest(request), ConnectionPhase::Initialize) => {
+                self.initialize(&request).map(|()| None)
+            }
             (Header::Term(error), _) => {
                 if data > 0 {
                     self.sink = Some(Sink::Term(error));
                     return Ok(None);
                 }
                 self.end(End::Terminated(error));
-                Ok(Some(Event::End(End::Terminated(error))))
+                Ok(Some(ConnectionEvent::End(End::Terminated(error))))
             }
-            (Header::Command(entry), Phase::Open) => self.command(entry, data),
-            (Header::Data { command_id, tag, offset, length, last, .. }, Phase::Open) => {
+            (Header::Command(entry), ConnectionPhase::Open) => self.command(entry, data),
+            (Header::Data { command_id, tag, offset, length, last, .. }, ConnectionPhase::Open) => {
                 self.commands.begin_data(command_id, tag, (offset, length), last)?;
                 self.sink = Some(Sink::Requested { command_id, tag });
                 Ok(None)
@@ -314,7 +316,7 @@ impl Connection {
         };
         self.output.push(response.encode());
         self.reader.agree(self.digests, alignment);
-        self.phase = Phase::Open;
+        self.phase = ConnectionPhase::Open;
         Ok(())
     }
 
@@ -326,7 +328,7 @@ impl Connection {
         }
     }
 
-    fn command(&mut self, entry: SubmissionEntry, data: usize) -> Result<Option<Event>, FatalError> {
+    fn command(&mut self, entry: SubmissionEntry, data: usize) -> Result<Option<ConnectionEvent>, FatalError> {
         if data > self.in_capsule() as usize {
             return Err(FatalError::field(4));
         }
@@ -349,18 +351,18 @@ impl Connection {
         }
         match entry.transfer() {
             Ok(Transfer::InCapsule { offset, length }) if length > 0 => {
-                self.commands.insert(Command::with_data_in_capsule(entry, length));
+                self.commands.insert(OutstandingCommand::with_data_in_capsule(entry, length));
                 self.sink = Some(Sink::Capsule { command_id, skip: offset });
                 Ok(None)
             }
             Ok(Transfer::ToController(length)) => {
-                self.commands.insert(Command::with_requested_data(entry, length));
+                self.commands.insert(OutstandingCommand::with_requested_data(entry, length));
                 self.request();
                 Ok(None)
             }
             _ => {
-                self.commands.insert(Command::without_data(entry.clone()));
-                Ok(Some(Event::Command { entry, data: Vec::new() }))
+                self.commands.insert(OutstandingCommand::without_data(entry.clone()));
+                Ok(Some(ConnectionEvent::Command { entry, data: Vec::new() }))
             }
         }
     }
@@ -404,7 +406,7 @@ impl Connection {
         }
     }
 
-    fn end_of_data(&mut self, digest_matches: bool) -> Option<Event> {
+    fn end_of_data(&mut self, digest_matches: bool) -> Option<ConnectionEvent> {
         let command_id = match self.sink.take()? {
             Sink::Refused { command_id, status } => {
                 self.respond(command_id, Response::status(status));
@@ -412,7 +414,7 @@ impl Connection {
             }
             Sink::Term(error) => {
                 self.end(End::Terminated(error));
-                return Some(Event::End(End::Terminated(error)));
+                return Some(ConnectionEvent::End(End::Terminated(error)));
             }
             Sink::Capsule { command_id, .. } => command_id,
             Sink::Requested { command_id, tag } => {
@@ -431,7 +433,7 @@ impl Connection {
             self.complete(command_id, Response::status(Status::TRANSIENT_TRANSPORT_ERROR));
             return None;
         }
-        Some(Event::Command { entry, data })
+        Some(ConnectionEvent::Command { entry, data })
     }
 
     /// Ends a command: sends its data and its response.

@@ -19,7 +19,7 @@ use features::Features;
 use properties::Properties;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ControllerKind {
     Io,
     Discovery,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Controller {
     pub(crate) id: u16,
     /// Unique over the life of the subsystem, unlike the identifier.
     pub(crate) serial: u64,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ControllerKind,
     pub(crate) host: HostIdentity,
     pub(crate) properties: Properties,
     pub(crate) features: Features,

@@ -10,7 +10,7 @@ use std::fmt;
 use crate::connection::ADMIN_IN_CAPSULE;
 use crate::entry::{SubmissionEntry, Transfer};
 use crate::pdu::{
-    DIGEST, Digests, FatalError, Header, InitializeRequest, InitializeResponse, LAST, Output, Reader, Role, Step,
+    DIGEST, Digests, FatalError, Header, InitializeRequest, InitializeResponse, LAST, Output, Reader, Role, StreamPart,
     TermRequest, encode_command, encode_data, fatal, kind,
 };
 use crate::status::Status;
@@ -76,7 +76,7 @@ pub enum HostEvent {
 
 /// A command without a completion.
 #[derive(Debug)]
-struct Pending {
+struct PendingCommand {
     /// Data to the controller that it may still request.
     data: Vec<u8>,
     /// Bytes of data that the host takes.
@@ -109,7 +109,7 @@ pub struct Host {
     in_capsule: u32,
     ready: bool,
     over: Option<HostError>,
-    pending: BTreeMap<u16, Pending>,
+    pending: BTreeMap<u16, PendingCommand>,
     next_id: u16,
     sink: Option<Sink>,
 }
@@ -184,7 +184,7 @@ impl Host {
             _ => entry.with_transport_data(length),
         };
         let room = if let Ok(Transfer::ToHost(length)) = entry.transfer() { length } else { 0 };
-        let mut pending = Pending { data, room, received: Vec::new(), damaged: false, ended: false };
+        let mut pending = PendingCommand { data, room, received: Vec::new(), damaged: false, ended: false };
         if inside {
             let data = std::mem::take(&mut pending.data);
             self.send_capsule(&entry, data);
@@ -210,13 +210,13 @@ impl Host {
             return (0, Some(HostEvent::Error(error)));
         }
         match self.reader.step(input) {
-            Step::Incomplete => (0, None),
-            Step::Fatal { error, header } => (input.len(), Some(self.fail(error, header))),
-            Step::Header { taken, header, data, bytes } => match self.header(header, data) {
+            StreamPart::Incomplete => (0, None),
+            StreamPart::Fatal { error, header } => (input.len(), Some(self.fail(error, header))),
+            StreamPart::Header { taken, header, data, bytes } => match self.header(header, data) {
                 Ok(event) => (taken, event),
                 Err(error) => (taken, Some(self.fail(error, bytes))),
             },
-            Step::Data { data, end } => {
+            StreamPart::Data { data, end } => {
                 if let Some(Sink::Command { command_id, .. }) = self.sink
                     && let Some(pending) = self.pending.get_mut(&command_id)
                 {
@@ -224,7 +224,7 @@ impl Host {
                 }
                 (data.len(), if end { self.end_of_data(true) } else { None })
             }
-            Step::Digest { matches } => (DIGEST, self.end_of_data(matches)),
+            StreamPart::Digest { matches } => (DIGEST, self.end_of_data(matches)),
         }
     }
 

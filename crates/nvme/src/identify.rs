@@ -6,7 +6,7 @@ pub(crate) mod namespace;
 use std::time::Duration;
 
 use crate::connection::Config;
-use crate::controller::{Controller, Kind};
+use crate::controller::{Controller, ControllerKind};
 use crate::description::{ALL_NAMESPACES, Description, Drives, Namespace};
 use crate::entry::SubmissionEntry;
 use crate::status::Status;
@@ -61,7 +61,7 @@ pub(crate) fn identify(
     let (cns, from) = (entry.cdw(10) as u8, (entry.cdw(10) >> 16) as u16);
     let (set, nsid) = ((entry.cdw(11) >> 24) as u8, entry.namespace());
     let Context { description, .. } = context;
-    if this.kind == Kind::Discovery && cns != cns::CONTROLLER {
+    if this.kind == ControllerKind::Discovery && cns != cns::CONTROLLER {
         return Err(Status::INVALID_FIELD.do_not_retry());
     }
     // Without CC.CSS for all command sets, the host sees the NVM command set only.

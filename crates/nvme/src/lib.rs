@@ -6,9 +6,9 @@
 //! * [`Subsystem`] has the controllers, one for each association of a host, and answers Connect, properties and admin commands from a
 //!   [`Description`] and from [`Drives`].
 //! * [`Session`] puts both together: it is a connection that is a queue of a subsystem. Its owner carries out the I/O commands and
-//!   the few admin commands that change the drive ([`Request`]).
+//!   the few admin commands that change the drive ([`SessionRequest`]).
 //!
-//! The owner of a session passes it the bytes of its socket ([`Session::receive`]), carries out the [`Request`]s, ends them with
+//! The owner of a session passes it the bytes of its socket ([`Session::receive`]), carries out the [`SessionRequest`]s, ends them with
 //! [`Session::complete`] and sends [`Session::output`]. It calls [`Session::poll`] after events of the subsystem and
 //! [`Subsystem::expire`] at [`Subsystem::deadline`]. Output is not limited: an owner that calls `receive` only while little output
 //! waits bounds it, because a call answers one PDU at most.
@@ -38,7 +38,7 @@ mod session;
 mod status;
 mod subsystem;
 
-pub use connection::{ADMIN_IN_CAPSULE, Config, Connection, End, Event, Queue, Response};
+pub use connection::{ADMIN_IN_CAPSULE, Config, Connection, ConnectionEvent, End, Queue, Response};
 pub use description::{
     Access, Description, Drives, Health, Identity, Namespace, OptionalCommands, Placement, PlacementEvent,
     PlacementEventKind, PlacementStatistics, Port, PowerState, RandomWriteArea, Zones,
@@ -56,7 +56,7 @@ pub use io::{
 pub use memory::MemoryDrives;
 pub use pdu::{Digests, FatalError, Output};
 pub use samples::{sample_config, sample_description, sample_subsystem, samples};
-pub use session::{Request, Session};
+pub use session::{Session, SessionRequest};
 pub use status::Status;
 pub use subsystem::{DriveCommand, Subsystem};
 

@@ -4,7 +4,7 @@ mod effects;
 pub(crate) mod health;
 mod placement;
 
-use crate::controller::{Controller, Kind};
+use crate::controller::{Controller, ControllerKind};
 use crate::description::ALL_NAMESPACES;
 use crate::discovery;
 use crate::entry::SubmissionEntry;
@@ -147,7 +147,7 @@ fn whole(
     request: &PageRequest,
 ) -> Result<Vec<u8>, Status> {
     let Context { description, drives, now, .. } = *context;
-    if this.kind == Kind::Discovery {
+    if this.kind == ControllerKind::Discovery {
         return match request.page {
             page::DISCOVERY => Ok(discovery::page(description, &this.host.nqn, generation)),
             page::SUPPORTED => Ok(supported(&[page::SUPPORTED, page::DISCOVERY])),

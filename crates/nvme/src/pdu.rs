@@ -15,7 +15,7 @@ pub(crate) use header::{
     Header, InitializeRequest, InitializeResponse, LAST, SUCCESS, TermRequest, encode_command, encode_data,
     encode_response, kind,
 };
-pub(crate) use reader::{Reader, Role, Step};
+pub(crate) use reader::{Reader, Role, StreamPart};
 
 /// Bytes of a digest: CRC32C, in the byte order of RFC 3385.
 pub(crate) const DIGEST: usize = 4;

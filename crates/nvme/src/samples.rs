@@ -9,7 +9,7 @@ use crate::description::{
 use crate::host::{Completion, ConnectRequest, Host, HostCommand, HostConfig, HostError, HostEvent};
 use crate::memory::MemoryDrives;
 use crate::pdu::Digests;
-use crate::session::{Request, Session};
+use crate::session::{Session, SessionRequest};
 use crate::subsystem::Subsystem;
 
 /// The qualified name of the sample subsystem.
@@ -108,7 +108,7 @@ impl Target {
 
 /// Both ends of a connection.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct ConnectionPair {
     pub(crate) host: Host,
     pub(crate) session: Session,
     /// All bytes that the host sent.
@@ -125,7 +125,7 @@ pub(crate) struct Link {
     state: u64,
 }
 
-impl Link {
+impl ConnectionPair {
     pub(crate) fn new(target: &Target, config: HostConfig) -> Self {
         Self {
             host: Host::new(config),
@@ -204,17 +204,17 @@ impl Link {
             taken += more;
             match request {
                 None if more == 0 => break,
-                None | Some(Request::Connected { .. }) => {}
-                Some(Request::Io(request)) => {
+                None | Some(SessionRequest::Connected { .. }) => {}
+                Some(SessionRequest::Io(request)) => {
                     let response = drive.run(&request);
                     self.session.complete(request.command_id, response, subsystem);
                 }
-                Some(Request::Drive { command_id, command }) => {
+                Some(SessionRequest::Drive { command_id, command }) => {
                     let response = drive.administrate(&command);
                     self.session.complete(command_id, response, subsystem);
                 }
-                Some(Request::Shutdown { controller }) => subsystem.finish_shutdown(controller),
-                Some(Request::End(end)) => self.end = Some(end),
+                Some(SessionRequest::Shutdown { controller }) => subsystem.finish_shutdown(controller),
+                Some(SessionRequest::End(end)) => self.end = Some(end),
             }
         }
         bytes.drain(..taken);
@@ -262,7 +262,7 @@ pub(crate) fn connect(subsystem: &str) -> ConnectRequest {
 #[must_use]
 pub fn sample_subsystem() -> (Subsystem, Session, MemoryDrives) {
     let mut target = Target::new(sample_config());
-    let link = Link::admin(&mut target, HostConfig::default());
+    let link = ConnectionPair::admin(&mut target, HostConfig::default());
     (target.subsystem, link.session, target.drive)
 }
 
@@ -275,22 +275,22 @@ pub fn samples() -> Vec<Vec<u8>> {
         let config = HostConfig { digests, alignment: 0, max_r2t: u32::from(digests.data) };
         let fresh = || {
             let mut target = Target::new(sample_config());
-            let link = Link::admin(&mut target, HostConfig::default());
+            let link = ConnectionPair::admin(&mut target, HostConfig::default());
             (target, link)
         };
         let (mut target, _admin) = fresh();
-        let mut admin = Link::admin(&mut target, config);
+        let mut admin = ConnectionPair::admin(&mut target, config);
         administer(&mut admin, &mut target);
         all.push(admin.sent);
         let (mut target, _admin) = fresh();
-        let mut discovery = Link::open(&mut target, config);
+        let mut discovery = ConnectionPair::open(&mut target, config);
         discovery.run(&mut target, HostCommand::connect(&connect(crate::DISCOVERY_NQN)));
         discovery.run(&mut target, HostCommand::property_set(0x14, ENABLE));
         discovery.run(&mut target, HostCommand::identify(1, 0, 0));
         discovery.run(&mut target, HostCommand::log_page(0x70, 0, 0, 2048));
         all.push(discovery.sent);
         let (mut target, _admin) = fresh();
-        let mut io = Link::io(&mut target, config, 1, 1, !digests.header);
+        let mut io = ConnectionPair::io(&mut target, config, 1, 1, !digests.header);
         use_queue(&mut io, &mut target);
         all.push(io.sent);
     }
@@ -298,7 +298,7 @@ pub fn samples() -> Vec<Vec<u8>> {
 }
 
 /// Admin commands of most kinds.
-fn administer(admin: &mut Link, target: &mut Target) {
+fn administer(admin: &mut ConnectionPair, target: &mut Target) {
     admin.run(target, HostCommand::property_get(0, true));
     for cns in [0x00, 0x01, 0x02, 0x03, 0x05, 0x06, 0x08, 0x13, 0x1c] {
         admin.run(target, HostCommand::identify(cns, 1, 0));
@@ -316,7 +316,7 @@ fn administer(admin: &mut Link, target: &mut Target) {
 }
 
 /// I/O commands of most kinds.
-fn use_queue(io: &mut Link, target: &mut Target) {
+fn use_queue(io: &mut ConnectionPair, target: &mut Target) {
     io.run(target, HostCommand::write(1, 8, 2, vec![1; 8192]));
     io.run(target, HostCommand::write(1, 16, 5, vec![2; 20480]).with_directive(2, 1));
     io.run(target, HostCommand::read(1, 8, 8, 32768));

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::connection::{Connection, End, Event, Response};
-use crate::controller::errors::Failure;
+use crate::connection::{Connection, ConnectionEvent, End, Response};
+use crate::controller::errors::CommandFailure;
 use crate::description::Drives;
 use crate::entry::{SubmissionEntry, opcode};
 use crate::identify::namespace::command_set;
@@ -14,7 +14,7 @@ use crate::subsystem::{Answer, DriveCommand, Membership, Subsystem};
 
 /// A request of a session to its owner.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Request {
+pub enum SessionRequest {
     /// An I/O command, which the owner ends with [`Session::complete`].
     Io(IoRequest),
     /// An admin command for the drive.
@@ -76,15 +76,15 @@ impl Session {
         subsystem: &mut Subsystem,
         drives: &dyn Drives,
         now: Duration,
-    ) -> (usize, Option<Request>) {
+    ) -> (usize, Option<SessionRequest>) {
         if let Some(end) = self.poll(subsystem) {
-            return (0, Some(Request::End(end)));
+            return (0, Some(SessionRequest::End(end)));
         }
         let (taken, event) = self.connection.receive(input);
         let request = match event {
             None => None,
-            Some(Event::End(end)) => Some(Request::End(end)),
-            Some(Event::Command { entry, data }) => self.command(&entry, data, subsystem, drives, now),
+            Some(ConnectionEvent::End(end)) => Some(SessionRequest::End(end)),
+            Some(ConnectionEvent::Command { entry, data }) => self.command(&entry, data, subsystem, drives, now),
         };
         self.send_events(subsystem);
         (taken, request)
@@ -100,7 +100,7 @@ impl Session {
         None
     }
 
-    /// Ends a command that a [`Request`] passed to the owner.
+    /// Ends a command that a [`SessionRequest`] passed to the owner.
     ///
     /// # Panics
     /// If no such command runs, or its response has more data than the host has room for.
@@ -132,7 +132,7 @@ impl Session {
         subsystem: &mut Subsystem,
         drives: &dyn Drives,
         now: Duration,
-    ) -> Option<Request> {
+    ) -> Option<SessionRequest> {
         let command_id = entry.command_id();
         let Some(membership) = self.membership else { return self.first_command(entry, &data, subsystem, now) };
         let Ok(controller) = subsystem.member(&membership) else { return None };
@@ -152,7 +152,7 @@ impl Session {
             Some(opcode::fabrics::CONNECT) => Err(Status::COMMAND_SEQUENCE_ERROR.do_not_retry()),
             Some(_) => Err(Status::INVALID_OPCODE.do_not_retry()),
             None if membership.queue > 0 => match subsystem.io(&membership, entry, data) {
-                Ok(request) => return Some(Request::Io(request)),
+                Ok(request) => return Some(SessionRequest::Io(request)),
                 Err(status) => Err(status),
             },
             None => {
@@ -167,10 +167,10 @@ impl Session {
         let response = match answer {
             Ok(Answer::Response(response)) => response,
             Ok(Answer::Held) => return None,
-            Ok(Answer::Drive(command)) => return Some(Request::Drive { command_id, command }),
+            Ok(Answer::Drive(command)) => return Some(SessionRequest::Drive { command_id, command }),
             Ok(Answer::Shutdown) => {
                 self.connection.complete(command_id, Response::success());
-                return Some(Request::Shutdown { controller: membership.controller });
+                return Some(SessionRequest::Shutdown { controller: membership.controller });
             }
             Err(status) => Response::status(status),
         };
@@ -185,7 +185,7 @@ impl Session {
         data: &[u8],
         subsystem: &mut Subsystem,
         now: Duration,
-    ) -> Option<Request> {
+    ) -> Option<SessionRequest> {
         let command_id = entry.command_id();
         if entry.fabrics_type() != Some(opcode::fabrics::CONNECT) {
             let refusal = Response::status(Status::COMMAND_SEQUENCE_ERROR.do_not_retry());
@@ -201,7 +201,7 @@ impl Session {
                 self.membership = Some(membership);
                 self.connection.connect(queue);
                 self.connection.complete(command_id, response);
-                Some(Request::Connected { controller: membership.controller, queue: queue.id })
+                Some(SessionRequest::Connected { controller: membership.controller, queue: queue.id })
             }
         }
     }
@@ -232,7 +232,7 @@ impl Session {
         let Ok(controller) = subsystem.member(&membership) else { return response };
         response.status = response.status.more();
         let is_io = membership.queue > 0;
-        controller.errors.note(Failure {
+        controller.errors.note(CommandFailure {
             queue: membership.queue,
             command_id: entry.command_id(),
             status: response.status,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::connection::{Config, End, Response};
 use crate::controller::events::AsyncEvent;
 use crate::controller::properties::Change;
-use crate::controller::{Controller, Kind};
+use crate::controller::{Controller, ControllerKind};
 use crate::description::{Description, Drives};
 use crate::entry::{SubmissionEntry, opcode::fabrics};
 use crate::identify::Context;
@@ -132,7 +132,9 @@ impl Subsystem {
     pub fn set_ports(&mut self, ports: Vec<crate::description::Port>) {
         self.description.access.ports = ports;
         self.generation += 1;
-        for controller in self.controllers.values_mut().filter(|controller| controller.kind == Kind::Discovery) {
+        for controller in
+            self.controllers.values_mut().filter(|controller| controller.kind == ControllerKind::Discovery)
+        {
             controller.events.raise(AsyncEvent::DiscoveryChanged, controller.features.async_events());
         }
     }
@@ -194,7 +196,7 @@ impl Subsystem {
     }
 
     fn io_controllers(&mut self) -> impl Iterator<Item = &mut Controller> {
-        self.controllers.values_mut().filter(|controller| controller.kind == Kind::Io)
+        self.controllers.values_mut().filter(|controller| controller.kind == ControllerKind::Io)
     }
 
     /// The controller of a connection, or the reason for which the connection ends.

@@ -4,7 +4,7 @@ use flashloom::{ClusterError, ClusterSettings, ProgressCallback};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyCFunction;
-use study::execute::{StudyOutcome, Sweep as Runs};
+use study::execute::{self, StudyOutcome};
 
 use crate::error::BugError;
 use crate::sweep::Sweep;
@@ -13,7 +13,12 @@ use crate::sweep::Sweep;
 pub(crate) struct Dask;
 
 impl flashloom::Cluster for Dask {
-    fn run(&self, sweep: Runs, on: &ClusterSettings, progress: ProgressCallback) -> Result<StudyOutcome, ClusterError> {
+    fn run(
+        &self,
+        sweep: execute::Sweep,
+        on: &ClusterSettings,
+        progress: ProgressCallback,
+    ) -> Result<StudyOutcome, ClusterError> {
         Python::attach(|py| {
             let ran = || -> PyResult<StudyOutcome> {
                 let sweep = Bound::new(py, Sweep::new(sweep))?;

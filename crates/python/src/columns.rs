@@ -85,16 +85,16 @@ pub(crate) fn values(column: &dyn Array) -> Option<Values<'_>> {
 
 /// Returns times in the unit of their type.
 fn times(column: &dyn Array) -> Option<Vec<Option<u64>>> {
-    use arrow_array::types as of;
+    use arrow_array::types;
     match column.data_type() {
-        DataType::Duration(TimeUnit::Second) => whole::<of::DurationSecondType>(column),
-        DataType::Duration(TimeUnit::Millisecond) => whole::<of::DurationMillisecondType>(column),
-        DataType::Duration(TimeUnit::Microsecond) => whole::<of::DurationMicrosecondType>(column),
-        DataType::Duration(TimeUnit::Nanosecond) => whole::<of::DurationNanosecondType>(column),
-        DataType::Timestamp(TimeUnit::Second, _) => whole::<of::TimestampSecondType>(column),
-        DataType::Timestamp(TimeUnit::Millisecond, _) => whole::<of::TimestampMillisecondType>(column),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => whole::<of::TimestampMicrosecondType>(column),
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => whole::<of::TimestampNanosecondType>(column),
+        DataType::Duration(TimeUnit::Second) => whole::<types::DurationSecondType>(column),
+        DataType::Duration(TimeUnit::Millisecond) => whole::<types::DurationMillisecondType>(column),
+        DataType::Duration(TimeUnit::Microsecond) => whole::<types::DurationMicrosecondType>(column),
+        DataType::Duration(TimeUnit::Nanosecond) => whole::<types::DurationNanosecondType>(column),
+        DataType::Timestamp(TimeUnit::Second, _) => whole::<types::TimestampSecondType>(column),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => whole::<types::TimestampMillisecondType>(column),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => whole::<types::TimestampMicrosecondType>(column),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => whole::<types::TimestampNanosecondType>(column),
         _ => None,
     }
 }

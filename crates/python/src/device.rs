@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping};
-use study::catalogue::{self, Device as Found};
+use study::catalogue;
 use study::config::Document;
 
 use crate::error::Failure;
@@ -27,7 +27,7 @@ impl Device {
     }
 
     /// Resolves the description, or returns all its faults.
-    pub(crate) fn found(&self) -> Result<Found, Failure> {
+    pub(crate) fn found(&self) -> Result<catalogue::Device, Failure> {
         Ok(catalogue::device_from(&self.document)?)
     }
 }

@@ -9,7 +9,7 @@ use study::catalogue::WorkloadError;
 use study::config::Faults;
 use study::execute::{ExecuteError, PointError, TakeError};
 use study::memory::TooLarge;
-use study::output::OutputError as FileError;
+use study::output;
 use study::session::SessionError;
 use study::store::StoreError;
 use workload::SourceError;
@@ -39,7 +39,7 @@ pub(crate) enum Failure {
 }
 
 /// A fault for Python: file, line, key, message, remedy.
-type Row = (Option<PathBuf>, Option<usize>, String, String, String);
+type FaultRow = (Option<PathBuf>, Option<usize>, String, String, String);
 
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> Self {
@@ -53,7 +53,7 @@ impl From<Failure> for PyErr {
                 let rows = faults
                     .0
                     .into_iter()
-                    .map(|fault| -> Row { (fault.path, fault.line, fault.key, fault.message, fault.remedy) });
+                    .map(|fault| -> FaultRow { (fault.path, fault.line, fault.key, fault.message, fault.remedy) });
                 DescriptionError::new_err((text, rows.collect::<Vec<_>>()))
             }
             Failure::Run(text) => RunError::new_err((text,)),
@@ -76,7 +76,7 @@ impl Failure {
         let (message, remedy) = (message.into(), remedy.into());
         // Without a file, the text would begin like that of the option --set.
         let path = Some(PathBuf::from("argument"));
-        Self::Described(study::config::Fault { path, line: None, key: key.to_owned(), message, remedy }.into())
+        Self::Described(study::config::ConfigFault { path, line: None, key: key.to_owned(), message, remedy }.into())
     }
 
     /// Returns the exception of a policy or an FTL that ended the work; without one, a bug with the text of the panic.
@@ -94,7 +94,7 @@ impl Failure {
         let path = Some(PathBuf::from("argument"));
         let fault = |fault: Fault| {
             let Fault { path: key, message, remedy } = fault;
-            study::config::Fault { path: path.clone(), line: None, key, message, remedy }
+            study::config::ConfigFault { path: path.clone(), line: None, key, message, remedy }
         };
         Self::Described(Faults(faults.into_iter().map(fault).collect()))
     }
@@ -161,8 +161,8 @@ impl From<TooLarge> for Failure {
     }
 }
 
-impl From<FileError> for Failure {
-    fn from(error: FileError) -> Self {
+impl From<output::OutputError> for Failure {
+    fn from(error: output::OutputError) -> Self {
         Self::Output(error.to_string())
     }
 }

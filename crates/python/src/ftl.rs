@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use flashloom::ftl::register_simple_ftl;
-use flashloom::ftl::simple::{Done, SimpleCommands, SimpleDrive, SimpleFtl, SimpleSite, SimpleWrite};
+use flashloom::ftl::simple::{CommandEnd, SimpleCommands, SimpleDrive, SimpleFtl, SimpleSite, SimpleWrite};
 use flashloom::units::{Lpn, Psn};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -104,27 +104,27 @@ impl PythonFtl {
         Self::bind(&both.get_item(0)?, both.get_item(1)?.cast::<Flash>()?)
     }
 
-    fn ended(&self, py: Python<'_>, done: Done) -> PyResult<()> {
+    fn ended(&self, py: Python<'_>, done: CommandEnd) -> PyResult<()> {
         let (flash, methods) = (self.flash.bind(py), &self.methods);
         let book = || flash.get().book();
         match done {
-            Done::Written { lpn, to } => {
+            CommandEnd::Written { lpn, to } => {
                 book().programmed(to, lpn.get());
                 methods.written.bind(py).call1((flash, lpn.get(), to.get()))
             }
-            Done::Copied { lpn, from, to } => {
+            CommandEnd::Copied { lpn, from, to } => {
                 book().programmed(to, lpn.get());
                 methods.copied.bind(py).call1((flash, lpn.get(), from.get(), to.get()))
             }
-            Done::Failed { superblock, copy } => {
+            CommandEnd::Failed { superblock, copy } => {
                 book().failed(superblock);
                 methods.failed.bind(py).call1((flash, superblock.get(), copy.map(Psn::get)))
             }
-            Done::Erased(block) => {
+            CommandEnd::Erased(block) => {
                 book().erased(block, false);
                 methods.erased.bind(py).call1((flash, block.get()))
             }
-            Done::Retired(block) => {
+            CommandEnd::Retired(block) => {
                 book().erased(block, true);
                 methods.retired.bind(py).call1((flash, block.get()))
             }
@@ -165,9 +165,9 @@ impl SimpleFtl for PythonFtl {
         Python::attach(call).unwrap_or_else(|error| fail(error));
     }
 
-    fn done(&mut self, flash: &mut SimpleCommands<'_, '_>, done: Done) {
+    fn done(&mut self, flash: &mut SimpleCommands<'_, '_>, done: CommandEnd) {
         // After a failed program the layer gives the host's write to the FTL again.
-        let follows = matches!(done, Done::Failed { copy: None, .. });
+        let follows = matches!(done, CommandEnd::Failed { copy: None, .. });
         let call = |py: Python<'_>| -> PyResult<()> {
             self.ended(py, done)?;
             self.flash.get().give(py, flash, follows)

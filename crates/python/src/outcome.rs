@@ -12,7 +12,7 @@ use report::{explained_rows, tables, write_timeline};
 use study::output::{Kind, Outputs, publish};
 use study::repeat::RepeatedRuns;
 use study::run::{Record, RunResult};
-use study::session::{Measurement, Outcome as Run};
+use study::session::{self, Measurement};
 use study::summary::Summary;
 use study::text::percent_above_zero;
 
@@ -21,8 +21,8 @@ use crate::table::Table;
 use crate::value::{from_json, from_table};
 
 /// The runs with each seed, in order.
-pub(crate) struct Done {
-    pub(crate) runs: Vec<Run>,
+pub(crate) struct SeedRuns {
+    pub(crate) runs: Vec<session::Outcome>,
     pub(crate) records: Option<Vec<Record>>,
 }
 
@@ -33,16 +33,16 @@ pub(crate) struct Done {
 /// The outcome of several seeds has `runs`, an outcome for each, and `metrics`, their means with 95 % intervals.
 #[pyclass(module = "flashloom", frozen)]
 pub(crate) struct Outcome {
-    done: Done,
+    done: SeedRuns,
 }
 
 impl Outcome {
-    pub(crate) const fn new(done: Done) -> Self {
+    pub(crate) const fn new(done: SeedRuns) -> Self {
         Self { done }
     }
 
     /// Returns the run of a single seed, or a failure if there are several.
-    fn run(&self) -> Result<&Run, Failure> {
+    fn run(&self) -> Result<&session::Outcome, Failure> {
         match &self.done.runs[..] {
             [one] => Ok(one),
             several => {
@@ -70,7 +70,7 @@ impl Outcome {
 
     /// Issues a Python warning if more requests failed than the run's numbers may leave out.
     pub(crate) fn warn_of_failures(&self, py: Python<'_>) -> PyResult<()> {
-        let mut runs = self.done.runs.iter().flat_map(Run::summaries);
+        let mut runs = self.done.runs.iter().flat_map(session::Outcome::summaries);
         let Some(run) = runs.find(Summary::fails_too_often) else { return Ok(()) };
         let said = run.validity.warnings.first().map_or("requests failed", String::as_str);
         let text = CString::new(format!("{} under {}: {said}", run.device, run.workload)).unwrap_or_default();
@@ -78,7 +78,7 @@ impl Outcome {
     }
 
     fn repeated(&self) -> Vec<RepeatedRuns> {
-        RepeatedRuns::stages(self.done.runs.iter().map(Run::summaries).collect())
+        RepeatedRuns::stages(self.done.runs.iter().map(session::Outcome::summaries).collect())
     }
 }
 
@@ -145,7 +145,9 @@ impl Outcome {
     /// An outcome for each seed.
     #[getter]
     fn runs(&self) -> Vec<Self> {
-        let one = |run: &Run| Self { done: Done { runs: vec![run.clone()], records: self.done.records.clone() } };
+        let one = |run: &session::Outcome| Self {
+            done: SeedRuns { runs: vec![run.clone()], records: self.done.records.clone() },
+        };
         self.done.runs.iter().map(one).collect()
     }
 
@@ -257,7 +259,13 @@ impl Outcome {
     fn __repr__(&self) -> String {
         let first = self.done.runs[0].first().summary();
         let seeds = if self.done.runs.len() > 1 { format!(", {} seeds", self.done.runs.len()) } else { String::new() };
-        let failed = self.done.runs.iter().flat_map(Run::summaries).map(|run| run.validity.failed).fold(0.0, f64::max);
+        let failed = self
+            .done
+            .runs
+            .iter()
+            .flat_map(session::Outcome::summaries)
+            .map(|run| run.validity.failed)
+            .fold(0.0, f64::max);
         let failed = if failed > 0.0 { format!(", {} failed", percent_above_zero(failed)) } else { String::new() };
         let Summary { device, workload, requests, .. } = &first;
         format!("flashloom.Outcome({device} under {workload}: {requests} requests{failed}{seeds})")

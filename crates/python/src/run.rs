@@ -8,7 +8,7 @@ use std::sync::mpsc::Sender;
 
 use base::units::Bytes;
 use pyo3::prelude::*;
-use study::catalogue::Device as Found;
+use study::catalogue;
 use study::execute::at_once;
 use study::memory::{self, Limit, Need};
 use study::output::{Kind, Outputs, publish};
@@ -23,7 +23,7 @@ use crate::argument::Arguments;
 use crate::detached::followed;
 use crate::device::Device;
 use crate::error::Failure;
-use crate::outcome::{Done, Outcome};
+use crate::outcome::{Outcome, SeedRuns};
 use crate::policy::known;
 use crate::workload::{Flow, Workload};
 
@@ -199,7 +199,7 @@ fn window(value: &Bound<'_, PyAny>) -> PyResult<Option<Window>> {
 
 /// Creates the point of a run. Results name its workloads as the caller does, because the table `run` does not take
 /// every name.
-fn point(device: Found, first: &Workload, flows: &[Flow], mut run: Arguments) -> Result<Point, Failure> {
+fn point(device: catalogue::Device, first: &Workload, flows: &[Flow], mut run: Arguments) -> Result<Point, Failure> {
     run.extend(first.reading.clone());
     let mut tables = toml::Table::new();
     for (number, flow) in flows.iter().enumerate() {
@@ -259,7 +259,7 @@ fn single(
     settings: &Settings,
     interrupt: &AtomicBool,
     progress: Option<Sender<(u64, Option<u64>)>>,
-) -> Result<Done, Failure> {
+) -> Result<SeedRuns, Failure> {
     fits(point, settings, interrupt)?;
     let mut records: Vec<Record> = Vec::new();
     let mut session = session(point, settings.seed, interrupt);
@@ -289,7 +289,7 @@ fn single(
         session = session.log(&mut records);
     }
     let outcome = session.run()?;
-    Ok(Done { runs: vec![outcome], records: settings.requests.then_some(records) })
+    Ok(SeedRuns { runs: vec![outcome], records: settings.requests.then_some(records) })
 }
 
 /// Returns a failure if a workload has stages, because each of several flows must have a single one.
@@ -302,7 +302,7 @@ fn refuse_stages(session: &Session<'_>) -> Result<(), Failure> {
 }
 
 /// Does the run with each of several seeds.
-fn several(point: &Point, settings: &Settings, interrupt: &AtomicBool) -> Result<Done, Failure> {
+fn several(point: &Point, settings: &Settings, interrupt: &AtomicBool) -> Result<SeedRuns, Failure> {
     let one_run = [
         ("requests", settings.requests),
         ("timeline", settings.timeline.is_some()),
@@ -326,5 +326,5 @@ fn several(point: &Point, settings: &Settings, interrupt: &AtomicBool) -> Result
         })
     };
     let runs = with_each(&seeds_from(settings.seed, settings.seeds), settings.jobs, one, &|_, _| {})?;
-    Ok(Done { runs, records: None })
+    Ok(SeedRuns { runs, records: None })
 }

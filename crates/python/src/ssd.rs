@@ -8,7 +8,7 @@ use base::units::{Bytes, Lba, Sectors, Time};
 use flash::nand::{Bytes512, Sector};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use ssd::{Drive, QueueId, Request, Ssd as Simulated, Tag};
+use ssd::{Drive, QueueId, Request, Tag};
 use study::output::Kind;
 use study::session::Session;
 use study::snapshot;
@@ -26,8 +26,8 @@ const LAST: Time = Time::from_ps(1 << 63);
 
 /// A drive, with or without the contents of its sectors.
 enum Payload {
-    None(Box<Simulated<()>>),
-    Bytes(Box<Simulated<Bytes512>>),
+    None(Box<::ssd::Ssd<()>>),
+    Bytes(Box<::ssd::Ssd<Bytes512>>),
 }
 
 /// Applies an expression to a drive of either kind.
@@ -202,7 +202,7 @@ impl Ssd {
         seed: u64,
         steps: Vec<::ssd::Precondition>,
         load: Option<PathBuf>,
-    ) -> PyResult<(Box<Simulated<S>>, ::ssd::ResolvedDevice)> {
+    ) -> PyResult<(Box<::ssd::Ssd<S>>, ::ssd::ResolvedDevice)> {
         let found = device.found()?;
         let built = detached(py, |interrupt| {
             let mut session = Session::new(&found).seed(seed).precondition(steps).interrupt(interrupt);
@@ -356,8 +356,8 @@ impl Ssd {
     fn power_off(&mut self, py: Python<'_>) -> PyResult<Vec<Completion>> {
         self.powered(true)?;
         let done = self.guarded(|payload| match payload {
-            Payload::None(drive) => Done::None(drive.power_off()),
-            Payload::Bytes(drive) => Done::Bytes(drive.power_off()),
+            Payload::None(drive) => DriveCompletions::None(drive.power_off()),
+            Payload::Bytes(drive) => DriveCompletions::Bytes(drive.power_off()),
         })?;
         self.is_on = false;
         Ok(done.into_python(py))
@@ -424,12 +424,12 @@ impl Ssd {
 }
 
 /// Completions of a drive of either kind.
-enum Done {
+enum DriveCompletions {
     None(Vec<::ssd::Completion<()>>),
     Bytes(Vec<::ssd::Completion<Bytes512>>),
 }
 
-impl Done {
+impl DriveCompletions {
     fn into_python(self, py: Python<'_>) -> Vec<Completion> {
         match self {
             Self::None(done) => completions(py, done, |_| None),
@@ -438,17 +438,17 @@ impl Done {
     }
 }
 
-fn advance(payload: &mut Payload, to: Time) -> Done {
+fn advance(payload: &mut Payload, to: Time) -> DriveCompletions {
     match payload {
         Payload::None(drive) => {
             let mut done = Vec::new();
             drive.advance(to, &mut done);
-            Done::None(done)
+            DriveCompletions::None(done)
         }
         Payload::Bytes(drive) => {
             let mut done = Vec::new();
             drive.advance(to, &mut done);
-            Done::Bytes(done)
+            DriveCompletions::Bytes(done)
         }
     }
 }

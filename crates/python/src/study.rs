@@ -34,7 +34,7 @@ enum News {
 }
 
 /// The state of a pickled study: the function that makes the study again, and its arguments, a path and a description.
-type Pickled<'py> = (Bound<'py, PyAny>, (PathBuf, Bound<'py, PyDict>));
+type PickledStudy<'py> = (Bound<'py, PyAny>, (PathBuf, Bound<'py, PyDict>));
 
 /// A study: the description of a TOML file, a built-in one, or a dict with the keys of such a file.
 #[pyclass(module = "flashloom", subclass)]
@@ -201,7 +201,7 @@ impl Study {
     }
 
     /// Pickles the unresolved description, with its changes. Files that it names are looked up from the same folder.
-    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<PickledStudy<'py>> {
         let study = this.borrow();
         let path = std::path::absolute(study.document.path())?;
         let table = from_table(this.py(), study.document.table())?;

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use report::study_report::{Charts, page, points};
-use report::table::Table as Rows;
-use study::execute::{self, StudyOutcome as Ran};
+use study::execute;
 use study::metric::Metric;
 use study::output::Kind;
 
@@ -18,20 +17,20 @@ use crate::value::from_json;
 /// The measurements of a study: a table with a row for each run, and the verdicts on its claims.
 #[pyclass(module = "flashloom", frozen)]
 pub(crate) struct StudyOutcome {
-    outcome: Ran,
+    outcome: execute::StudyOutcome,
     claims: Vec<execute::Claim>,
 }
 
 impl StudyOutcome {
     /// Judges the claims of an outcome.
-    pub(crate) fn new(outcome: Ran) -> Self {
+    pub(crate) fn new(outcome: execute::StudyOutcome) -> Self {
         let outcomes = [outcome];
         let claims = execute::claims(&outcomes);
         let [outcome] = outcomes;
         Self { outcome, claims }
     }
 
-    fn rows(&self) -> Rows {
+    fn rows(&self) -> report::table::Table {
         points(&self.outcome)
     }
 

@@ -130,7 +130,7 @@ impl Sweep {
 }
 
 /// The result of a run: its bytes, and the seconds that the run took.
-type Ran = (Vec<u8>, f64);
+type RunOutput = (Vec<u8>, f64);
 
 /// Does the runs of some tasks, one after another. `files` has the paths of traces and snapshots, by their digests. An
 /// exception of `poll`, which is called again and again, ends the run. Returns the results, each with its seconds, and
@@ -147,13 +147,13 @@ pub(crate) fn run_tasks<'py>(
         Ok((digest.map_err(|error| Failure::argument("files", error.to_string(), "pass digests"))?, path))
     };
     let located: PathsByDigest = files.into_iter().map(file).collect::<Result<_, _>>()?;
-    let mut ran: Vec<Ran> = Vec::new();
+    let mut ran: Vec<RunOutput> = Vec::new();
     let program = flashloom::program();
     let (all, done) = (&tasks, &mut ran);
     let failed = polled(
         py,
         move |interrupt, _: std::sync::mpsc::Sender<()>| {
-            let one = |text: &String| -> Result<Ran, PointError> {
+            let one = |text: &String| -> Result<RunOutput, PointError> {
                 let task = Task::parse(text).map_err(PointError::Key)?;
                 #[allow(clippy::disallowed_methods)] // No result depends on how long a run takes.
                 let start = Instant::now();

@@ -8,10 +8,10 @@ use arrow_array::{
     ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, RecordBatchReader, StringArray, UInt64Array,
 };
 use arrow_schema::ffi::FFI_ArrowSchema;
-use arrow_schema::{ArrowError, DataType, Field as ArrowField, Schema};
+use arrow_schema::{ArrowError, DataType, Schema};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
-use report::table::{Column, Field, Table as Rows};
+use report::table::{Column, Field};
 
 use crate::error::Failure;
 
@@ -25,7 +25,7 @@ pub(crate) struct Table {
 
 impl Table {
     /// Converts the table to an Arrow batch.
-    pub(crate) fn new(rows: Rows) -> Result<Self, Failure> {
+    pub(crate) fn new(rows: report::table::Table) -> Result<Self, Failure> {
         let (fields, columns): (Vec<_>, Vec<_>) = rows.into_columns().map(converted).unzip();
         let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns);
         Ok(Self { batch: batch.map_err(|error| Failure::Bug(error.to_string()))? })
@@ -43,7 +43,7 @@ impl Table {
 }
 
 /// Converts a column to Arrow. Counts are not copied.
-fn converted((field, column): (Field, Column)) -> (ArrowField, ArrayRef) {
+fn converted((field, column): (Field, Column)) -> (arrow_schema::Field, ArrayRef) {
     let (of, values): (DataType, ArrayRef) = match column {
         Column::Count(values) => (DataType::UInt64, Arc::new(UInt64Array::from(values))),
         Column::Number(values) => (DataType::Float64, Arc::new(Float64Array::from(values))),
@@ -54,7 +54,7 @@ fn converted((field, column): (Field, Column)) -> (ArrowField, ArrayRef) {
     if !field.unit.symbol().is_empty() {
         metadata.insert("unit".to_owned(), field.unit.symbol().to_owned());
     }
-    (ArrowField::new(field.name, of, is_optional).with_metadata(metadata), values)
+    (arrow_schema::Field::new(field.name, of, is_optional).with_metadata(metadata), values)
 }
 
 fn failed(error: ArrowError) -> Failure {

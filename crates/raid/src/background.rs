@@ -14,7 +14,7 @@ const WINDOW: u64 = 128 << 10;
 
 /// A step of the RAID's own work: the stripes to read and write.
 #[derive(Clone, Debug)]
-pub(crate) struct Window {
+pub(crate) struct StripeWindow {
     pub(crate) purpose: Purpose,
     pub(crate) stripes: std::ops::Range<u64>,
 }
@@ -24,7 +24,7 @@ pub(crate) struct Window {
 pub(crate) struct Background {
     rate: Rate,
     /// The window under way.
-    window: Option<Window>,
+    window: Option<StripeWindow>,
     /// The earliest time at which the next window may begin.
     earliest: Time,
     /// Rows from this one on may have wrong copies or parity.
@@ -42,7 +42,12 @@ impl Background {
     }
 
     /// Begins the next window: first rows in doubt since a power cut, then spares, the lowest place first.
-    pub(crate) fn begin<S: Sector>(&mut self, layout: &Layout, members: &Members<S>, now: Time) -> Option<Window> {
+    pub(crate) fn begin<S: Sector>(
+        &mut self,
+        layout: &Layout,
+        members: &Members<S>,
+        now: Time,
+    ) -> Option<StripeWindow> {
         let (purpose, first) = if self.in_doubt < layout.stripes() {
             (Purpose::Repair, self.in_doubt)
         } else {
@@ -55,13 +60,13 @@ impl Background {
         let chunk = SECTOR * layout.chunk();
         let stripes = first..(first + (WINDOW / chunk.get()).max(1)).min(layout.stripes());
         self.earliest = now + self.rate.time(chunk * (stripes.end - stripes.start));
-        let window = Window { purpose, stripes };
+        let window = StripeWindow { purpose, stripes };
         self.window = Some(window.clone());
         Some(window)
     }
 
     /// Ends the window under way and returns it.
-    pub(crate) fn end(&mut self, layout: &Layout) -> Option<Window> {
+    pub(crate) fn end(&mut self, layout: &Layout) -> Option<StripeWindow> {
         let window = self.window.take()?;
         if window.purpose == Purpose::Repair {
             self.in_doubt = if window.stripes.end == layout.stripes() { u64::MAX } else { window.stripes.end };

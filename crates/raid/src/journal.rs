@@ -32,7 +32,7 @@ enum Progress {
 
 /// The changes of one write, or of a part of one.
 #[derive(Clone, Debug)]
-struct Record<S> {
+struct JournalRecord<S> {
     operation: OperationId<S>,
     /// The first sector of the record, counted through all rounds of the ring.
     start: u64,
@@ -65,7 +65,7 @@ pub(crate) struct Journal<S> {
     /// The position of the next record.
     head: u64,
     tail: u64,
-    records: VecDeque<Record<S>>,
+    records: VecDeque<JournalRecord<S>>,
     /// Operations that wait for room, in order.
     waiting: VecDeque<OperationId<S>>,
     is_flushing: bool,
@@ -117,7 +117,7 @@ impl<S> Journal<S> {
             return None;
         }
         self.head = start + length;
-        self.records.push_back(Record { operation, start, end: self.head, ranges, progress: Progress::Writing });
+        self.records.push_back(JournalRecord { operation, start, end: self.head, ranges, progress: Progress::Writing });
         Some((self.lba(start), length))
     }
 
@@ -126,7 +126,7 @@ impl<S> Journal<S> {
         self.unit
     }
 
-    fn newest_mut(&mut self, operation: OperationId<S>) -> &mut Record<S> {
+    fn newest_mut(&mut self, operation: OperationId<S>) -> &mut JournalRecord<S> {
         let newest = self.records.iter_mut().rev().find(|record| record.operation == operation);
         newest.expect("the operation has a record")
     }

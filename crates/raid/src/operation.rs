@@ -28,7 +28,7 @@ pub(crate) enum Purpose {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub(crate) enum OperationPhase {
     /// Waits for earlier overlapping operations.
     Waiting,
     Reading,
@@ -57,7 +57,7 @@ pub(crate) struct Operation<S> {
     pub(crate) completion: Completion<S>,
     /// The number of writes that had ended when the operation began.
     pub(crate) writes_before: u64,
-    pub(crate) phase: Phase,
+    pub(crate) phase: OperationPhase,
     /// The time at which the phase began.
     pub(crate) phase_from: Time,
     /// The requests to drives that the operation waited for; recorded only if an observer needs them.
@@ -91,7 +91,7 @@ impl<S> Operation<S> {
             purpose,
             completion: Completion::of(request, now),
             writes_before: 0,
-            phase: Phase::Waiting,
+            phase: OperationPhase::Waiting,
             phase_from: now,
             steps: Vec::new(),
             bands: Vec::new(),
@@ -139,7 +139,7 @@ impl<S> Operation<S> {
 
     /// Notes that the present phase has ended with a request to a drive.
     pub(crate) fn note_step(&mut self, notes: &LayerNotes, drive: u32, tag: Tag, until: Time) {
-        let is_journal = self.phase == Phase::Journaling;
+        let is_journal = self.phase == OperationPhase::Journaling;
         notes.step(&mut self.steps, LayerStep { from: self.phase_from, until, drive, tag, is_journal });
     }
 

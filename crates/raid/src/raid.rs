@@ -20,12 +20,12 @@ use crate::counters;
 use crate::journal::{Journal, rounds};
 use crate::layout::{Band, Layout};
 use crate::members::Members;
-use crate::operation::{Operation, Phase, Piece, Purpose, operation_of};
+use crate::operation::{Operation, OperationPhase, Piece, Purpose, operation_of};
 use crate::plan::{Range, Update, View, discarded, distinct, merged};
 use crate::writes::Writes;
 
 #[derive(Clone, Copy, Debug)]
-enum Event {
+enum RaidEvent {
     /// A drive fails.
     Failure { drive: u32 },
     /// The next window of the RAID's own work may begin.
@@ -44,7 +44,7 @@ pub struct Raid<S> {
     /// Requests of the host that wait for the replay of the journal.
     held: Vec<Handle<Operation<S>>>,
     now: Time,
-    events: EventQueue<Event>,
+    events: EventQueue<RaidEvent>,
     /// The number of times at which a drive, or the RAID itself, had an event.
     steps: u64,
     hash: EventHash,
@@ -80,11 +80,11 @@ impl<S: Sector> Raid<S> {
         let mut events = EventQueue::default();
         if !mirrors_agree {
             // The copies after the first are rewritten, as after a power cut.
-            events.push(Time::ZERO, Event::Background);
+            events.push(Time::ZERO, RaidEvent::Background);
         }
         spec.failures
             .iter()
-            .for_each(|failure| events.push(Time::ZERO + failure.at, Event::Failure { drive: failure.drive }));
+            .for_each(|failure| events.push(Time::ZERO + failure.at, RaidEvent::Failure { drive: failure.drive }));
         Self {
             spec: spec.clone(),
             content: Content::new(histories, layout.chunk()),
@@ -129,7 +129,7 @@ impl<S: Sector> Raid<S> {
                 (piece.drive, ended) = (None, ended + 1);
             }
             operation.under_way -= ended;
-            operation.starts_over |= ended > 0 && operation.phase == Phase::Reading;
+            operation.starts_over |= ended > 0 && operation.phase == OperationPhase::Reading;
             if ended > 0 && operation.under_way == 0 {
                 self.phase_done(handle);
             }
@@ -170,7 +170,7 @@ impl<S: Sector> Raid<S> {
             (Purpose::Host, IoKind::Flush) | (Purpose::Flush | Purpose::Checkpoint, _) => {
                 let all = (0..self.layout.drives()).map(|place| Range { place, from: 0, to: 0 });
                 let pieces = all.map(|range| (range, Vec::new())).collect();
-                self.issue(handle, Phase::Writing, IoKind::Flush, pieces);
+                self.issue(handle, OperationPhase::Writing, IoKind::Flush, pieces);
             }
             (Purpose::Host, IoKind::Discard) => self.discard(handle),
             (Purpose::Replay, _) => self.replay(handle),
@@ -232,11 +232,17 @@ impl<S: Sector> Raid<S> {
         }
         let reads = if operation.reads_apart { distinct(reads) } else { merged(reads) };
         let reads = reads.into_iter().map(|range| (range, Vec::new())).collect();
-        self.issue(handle, Phase::Reading, IoKind::Read, reads);
+        self.issue(handle, OperationPhase::Reading, IoKind::Read, reads);
     }
 
     /// Sends requests to drives. Requests to a place without a drive are left out.
-    fn issue(&mut self, handle: Handle<Operation<S>>, phase: Phase, kind: IoKind, requests: Vec<(Range, Vec<S>)>) {
+    fn issue(
+        &mut self,
+        handle: Handle<Operation<S>>,
+        phase: OperationPhase,
+        kind: IoKind,
+        requests: Vec<(Range, Vec<S>)>,
+    ) {
         if kind == IoKind::Discard && self.layout.parities() > 0 {
             let chunk = self.layout.chunk();
             requests.iter().for_each(|(range, _)| self.content.discard(range.from / chunk..range.to / chunk));
@@ -274,7 +280,7 @@ impl<S: Sector> Raid<S> {
                 operation.rounds = rounds(writes, self.layout.chunk(), journal.most_data());
                 self.enter_record(handle);
             }
-            _ => self.issue(handle, Phase::Writing, kind, joined(writes)),
+            _ => self.issue(handle, OperationPhase::Writing, kind, joined(writes)),
         }
     }
 
@@ -301,12 +307,12 @@ impl<S: Sector> Raid<S> {
         }
         let operation = &mut self.operations[handle];
         match (completion.status, operation.phase) {
-            (Status::Done, Phase::Reading) => {
+            (Status::Done, OperationPhase::Reading) => {
                 let piece = &mut operation.pieces[completion.tag as u32 as usize];
                 (piece.has_read, piece.data) = (true, completion.data);
             }
             (Status::Done, _) => {}
-            (_, Phase::Reading) => {
+            (_, OperationPhase::Reading) => {
                 let found = if operation.reads_apart { &mut operation.unreadable } else { &mut operation.damaged };
                 found.push(range);
                 operation.starts_over = true;
@@ -315,7 +321,7 @@ impl<S: Sector> Raid<S> {
             _ if self.layout.copies() > 1 || self.layout.parities() > 0 => self.fail(drive),
             (status, _) => operation.completion.status = status,
         }
-        if is_last && self.operations[handle].phase != Phase::Waiting {
+        if is_last && self.operations[handle].phase != OperationPhase::Waiting {
             self.phase_done(handle);
         }
     }
@@ -324,12 +330,14 @@ impl<S: Sector> Raid<S> {
     fn phase_done(&mut self, handle: Handle<Operation<S>>) {
         let operation = &self.operations[handle];
         match (operation.phase, operation.purpose) {
-            (Phase::Waiting | Phase::Journaling, _) => unreachable!("no drive of the stripes has been asked"),
-            (Phase::Reading, _) if operation.starts_over => self.plan(handle),
-            (Phase::Reading, _) => self.have_read(handle),
-            (Phase::Writing, Purpose::Replay) => self.replay(handle),
-            (Phase::Writing, Purpose::Checkpoint) => self.write_tail(handle),
-            (Phase::Writing, _) => self.have_written(handle),
+            (OperationPhase::Waiting | OperationPhase::Journaling, _) => {
+                unreachable!("no drive of the stripes has been asked")
+            }
+            (OperationPhase::Reading, _) if operation.starts_over => self.plan(handle),
+            (OperationPhase::Reading, _) => self.have_read(handle),
+            (OperationPhase::Writing, Purpose::Replay) => self.replay(handle),
+            (OperationPhase::Writing, Purpose::Checkpoint) => self.write_tail(handle),
+            (OperationPhase::Writing, _) => self.have_written(handle),
         }
     }
 
@@ -415,7 +423,7 @@ impl<S: Sector> Raid<S> {
     fn wake_background(&mut self) {
         let may_work = self.is_powered && !self.is_replaying();
         if let Some(at) = self.background.next(self.now).filter(|_| may_work) {
-            self.events.push(at, Event::Background);
+            self.events.push(at, RaidEvent::Background);
         }
     }
 
@@ -424,7 +432,7 @@ impl<S: Sector> Raid<S> {
         match self.background.next(self.now) {
             _ if !self.is_powered => return,
             Some(at) if at == self.now => {}
-            Some(at) => return self.events.push(at, Event::Background),
+            Some(at) => return self.events.push(at, RaidEvent::Background),
             None => return,
         }
         let Some(window) = self.background.begin(&self.layout, &self.members, self.now) else { return };
@@ -538,8 +546,8 @@ impl<S: Sector> Drive<S> for Raid<S> {
                     };
                     self.now = at;
                     match event {
-                        Event::Failure { drive } => self.fail(drive),
-                        Event::Background => self.begin_window(),
+                        RaidEvent::Failure { drive } => self.fail(drive),
+                        RaidEvent::Background => self.begin_window(),
                     }
                 }
             }

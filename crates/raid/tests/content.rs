@@ -5,11 +5,11 @@ use flash::nand::Stamp;
 use raid::Raid;
 use ssd::{Precondition, RaidLevel};
 
-use testkit::raid::{Host, LEVELS, drive, drives, raid, redundancy};
+use testkit::raid::{LEVELS, RaidHost, drive, drives, raid, redundancy};
 
-fn host(level: RaidLevel, count: u32, spares: u32, steps: &[Precondition], seed: u64) -> Host {
+fn host(level: RaidLevel, count: u32, spares: u32, steps: &[Precondition], seed: u64) -> RaidHost {
     let spec = raid(level, count, spares);
-    Host::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive("", ""), steps)), seed)
+    RaidHost::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive("", ""), steps)), seed)
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn a_rebuilt_spare_has_all_data() {
     }
 }
 
-fn first_alive(host: &Host) -> u32 {
+fn first_alive(host: &RaidHost) -> u32 {
     let counted = ssd::Drive::counters(&host.drive).raid.expect("a RAID");
     counted.drives.iter().position(|drive| !drive.has_failed).expect("one is left") as u32
 }
@@ -131,7 +131,7 @@ fn a_power_cut_leaves_each_sector_old_or_new_and_is_repaired() {
 #[test]
 fn a_clean_raid_is_not_repaired_after_a_power_cut() {
     let mut host = host(RaidLevel::Raid5, 3, 0, &[], 3);
-    let repaired = |host: &Host| ssd::Drive::counters(&host.drive).raid.expect("a RAID").repaired_sectors;
+    let repaired = |host: &RaidHost| ssd::Drive::counters(&host.drive).raid.expect("a RAID").repaired_sectors;
     for sector in 0..40 {
         host.submit(base::io::Io::new(
             base::io::IoKind::Write,

@@ -2,18 +2,18 @@
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Span, Time};
-use flash::nand::{Failing, Stamp};
+use flash::nand::{FaultKind, Stamp};
 use raid::Raid;
 use ssd::{Drive, DriveFailure, Layer, Precondition, QueueId, RaidLevel, Request, Status};
 
-use testkit::raid::{Host, drive, drives, raid};
+use testkit::raid::{RaidHost, drive, drives, raid};
 
 /// The number of failed requests, of five hundred, on drives with one uncorrectable read in a thousand; and the
 /// counters of the RAID.
 fn failed(level: RaidLevel, count: u32, seed: u64) -> (u64, ssd::RaidCounters) {
     let spec = raid(level, count, 0);
     let faulty = drive("faults = { uncorrectable-reads = \"0.1%\" }", "");
-    let mut host = Host::new(Raid::<Stamp>::new(&spec, drives(&spec, &faulty, &[])), seed);
+    let mut host = RaidHost::new(Raid::<Stamp>::new(&spec, drives(&spec, &faulty, &[])), seed);
     (host.may_lose, host.granularity) = (true, 16);
     host.run(500, 4);
     host.finish();
@@ -43,7 +43,7 @@ fn a_mirror_learns_what_is_damaged_where_it_could_not_read() {
     let mut raid = Raid::<Stamp>::new(&spec, drives(&spec, &drive("", ""), &[Precondition::Fill]));
     let mut completions = Vec::new();
     // Two successive reads of the second drive fail; the first drive is idle when the second is to be read again.
-    (0..2).for_each(|nth| raid.drives_mut()[1].media_mut().faults_mut().fail_soon(Failing::Read, nth));
+    (0..2).for_each(|nth| raid.drives_mut()[1].media_mut().faults_mut().fail_soon(FaultKind::Read, nth));
     for start in [0, 800] {
         let io = Io::new(IoKind::Read, Lba::new(start), Sectors::new(4));
         raid.submit(Time::ZERO, Request { tag: start, queue: QueueId::default(), io, data: Vec::new() });
@@ -60,7 +60,7 @@ fn a_mirror_learns_what_is_damaged_where_it_could_not_read() {
 #[test]
 fn what_is_lost_is_said() {
     let spec = raid(RaidLevel::Raid5, 3, 0);
-    let mut host = Host::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive("", ""), &[])), 1);
+    let mut host = RaidHost::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive("", ""), &[])), 1);
     host.run(100, 4);
     host.drive.fail(0);
     host.run(50, 4);
@@ -78,7 +78,7 @@ fn what_is_lost_is_said() {
 #[test]
 fn a_stripe_without_redundancy_loses_what_its_drive_had_and_nothing_else() {
     let spec = raid(RaidLevel::Raid0, 4, 0);
-    let mut host = Host::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive("", ""), &[])), 2);
+    let mut host = RaidHost::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive("", ""), &[])), 2);
     host.run(300, 4);
     host.finish();
     host.drive.fail(3);
@@ -93,7 +93,7 @@ fn a_stripe_without_redundancy_loses_what_its_drive_had_and_nothing_else() {
 fn a_drive_fails_at_the_time_of_the_description_and_a_spare_is_rebuilt() {
     let failures = vec![DriveFailure { at: Span::from_ms(20), drive: 1 }];
     let spec = ssd::RaidSpec { failures, ..raid(RaidLevel::Raid5, 3, 1) };
-    let mut host = Host::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive("", ""), &[])), 7);
+    let mut host = RaidHost::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive("", ""), &[])), 7);
     host.run(400, 4);
     host.finish();
     let counted = host.drive.counters().raid.expect("a RAID");

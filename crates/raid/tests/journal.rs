@@ -8,23 +8,23 @@ use base::units::{Bytes, Lba, Sectors};
 use flash::nand::Stamp;
 use raid::Raid;
 use ssd::{Drive, RaidJournalCounters, RaidLevel, RaidSpec};
-use testkit::raid::{Host, drive, drives, raid};
+use testkit::raid::{RaidHost, drive, drives, raid};
 
 fn spec(level: RaidLevel, count: u32, spares: u32) -> RaidSpec {
     let chunk = Bytes::new(4 << 10);
     RaidSpec { chunk, journal: Some(chunk * u64::from(8 * count)), ..raid(level, count, spares) }
 }
 
-fn host(spec: &RaidSpec, buffer: &str, seed: u64) -> Host {
-    Host::new(Raid::<Stamp>::new(spec, drives(spec, &drive("", buffer), &[])), seed)
+fn host(spec: &RaidSpec, buffer: &str, seed: u64) -> RaidHost {
+    RaidHost::new(Raid::<Stamp>::new(spec, drives(spec, &drive("", buffer), &[])), seed)
 }
 
-fn counted(host: &Host) -> RaidJournalCounters {
+fn counted(host: &RaidHost) -> RaidJournalCounters {
     host.drive.counters().raid.expect("a RAID").journal.expect("a journal")
 }
 
 /// Cuts the power of a degraded RAID amid writes, twice, and reads everything.
-fn cut_without_a_drive(spec: &RaidSpec, buffer: &str, seed: u64) -> Host {
+fn cut_without_a_drive(spec: &RaidSpec, buffer: &str, seed: u64) -> RaidHost {
     let mut rng = Rng::stream(seed, "cuts");
     let mut host = host(spec, buffer, seed);
     host.run(60, 6);

@@ -8,9 +8,9 @@ use ssd::{Completion, Drive, QueueId, Request};
 use testkit::raid::{LEVELS, drive, drives, raid};
 
 /// A request, and the time at which it arrived.
-type Row = (Time, Io);
+type TimedIo = (Time, Io);
 
-fn submit(raid: &mut Raid<()>, tag: u64, (at, io): Row) {
+fn submit(raid: &mut Raid<()>, tag: u64, (at, io): TimedIo) {
     let data = vec![(); if io.kind == IoKind::Write { io.sectors.get() as usize } else { 0 }];
     raid.submit(at, Request { tag, queue: QueueId::default(), io, data });
 }
@@ -22,7 +22,7 @@ fn ends(mut completions: Vec<Completion<()>>) -> Vec<(u64, Time)> {
 
 /// Runs requests at the moments of completions, and at other moments; time stops at each event. Two requests at one
 /// time have no event between them.
-fn with_stops(raid: &mut Raid<()>, seed: u64) -> (Vec<Row>, Vec<(u64, Time)>) {
+fn with_stops(raid: &mut Raid<()>, seed: u64) -> (Vec<TimedIo>, Vec<(u64, Time)>) {
     let mut rng = Rng::stream(seed, "raid.stops");
     let capacity = raid.capacity().get();
     let (mut rows, mut completions, mut last) = (Vec::new(), Vec::new(), (Time::ZERO, 0));

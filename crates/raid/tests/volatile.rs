@@ -5,14 +5,14 @@ use base::io::Io;
 use flash::nand::Stamp;
 use raid::Raid;
 use ssd::RaidLevel;
-use testkit::raid::{Host, drive, drives, raid};
+use testkit::raid::{RaidHost, drive, drives, raid};
 
 const REDUNDANT: [(RaidLevel, u32); 4] =
     [(RaidLevel::Raid1, 3), (RaidLevel::Raid10, 4), (RaidLevel::Raid5, 4), (RaidLevel::Raid6, 5)];
 
-fn host(level: RaidLevel, count: u32, spares: u32, seed: u64) -> Host {
+fn host(level: RaidLevel, count: u32, spares: u32, seed: u64) -> RaidHost {
     let spec = raid(level, count, spares);
-    Host::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive("", "size = \"64KiB\""), &[])), seed)
+    RaidHost::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive("", "size = \"64KiB\""), &[])), seed)
 }
 
 #[test]

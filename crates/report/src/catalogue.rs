@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 use workload::field::{Field, UnitOfMeasure, Values};
-use workload::trace::{FIELDS as TRACE, RECORDED};
+use workload::trace::{self, RECORDED};
 
 use crate::columns::{busy, erases, flow_series, histograms, life, series};
 use crate::requests;
@@ -82,7 +82,7 @@ pub fn tables() -> Vec<ResultFile> {
         file(
             "Traces",
             "`trace convert` writes it, every command that takes a trace reads it: a row for each request.",
-            TRACE.to_vec(),
+            trace::FIELDS.to_vec(),
         ),
         file(
             "Recordings",
@@ -135,21 +135,21 @@ const SCHEMA: &str = "flashloom-files-1";
 struct Files {
     schema: &'static str,
     title: &'static str,
-    files: Vec<File>,
+    files: Vec<CatalogueFile>,
 }
 
 #[derive(Serialize)]
-struct File {
+struct CatalogueFile {
     name: &'static str,
     description: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     schema: Option<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    columns: Vec<Column>,
+    columns: Vec<CatalogueColumn>,
 }
 
 #[derive(Serialize)]
-struct Column {
+struct CatalogueColumn {
     name: String,
     #[serde(rename = "type")]
     of: &'static str,
@@ -164,7 +164,7 @@ struct Column {
 /// Never: every value can be written as JSON.
 #[must_use]
 pub fn json(files: Vec<ResultFile>) -> String {
-    let column = |Field { name, values, unit, meaning }: Field| Column {
+    let column = |Field { name, values, unit, meaning }: Field| CatalogueColumn {
         name: name.into_owned(),
         of: match values {
             Values::Count => "uint64",
@@ -174,7 +174,7 @@ pub fn json(files: Vec<ResultFile>) -> String {
         unit: if unit == UnitOfMeasure::None { "" } else { unit.symbol() },
         description: meaning.into_owned(),
     };
-    let files = files.into_iter().map(|ResultFile { name, about, schema, columns }| File {
+    let files = files.into_iter().map(|ResultFile { name, about, schema, columns }| CatalogueFile {
         name,
         description: about,
         schema,

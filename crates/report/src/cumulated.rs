@@ -2,7 +2,7 @@
 
 use study::metric::Dimension;
 
-use crate::figure::{Axis, Chart, Figure, Line, Number, Scale, Step};
+use crate::figure::{Axis, Chart, Figure, Line, Number, Scale, StepPosition};
 
 const NOTE: &str = "The share of the requests that took at most this long.";
 
@@ -23,7 +23,7 @@ fn exchanged(line: &Line) -> Line {
         *share = Number(1.0);
     }
     // A step that ended at a point now begins there, because the axes are exchanged.
-    let step = line.step.map(|_| Step::End);
+    let step = line.step.map(|_| StepPosition::End);
     Line { step, ..Line::new(line.name.as_str(), line.colour, points) }
 }
 
@@ -34,12 +34,12 @@ mod tests {
     #[test]
     fn half_of_the_requests_take_no_longer_than_the_median() {
         let points = [[0.0, 10.0], [0.5, 10.0], [0.995, 70.0]].map(|point| point.map(Number)).to_vec();
-        let line = Line { step: Some(Step::Start), ..Line::new("read", 3, points) };
+        let line = Line { step: Some(StepPosition::Start), ..Line::new("read", 3, points) };
         let x = Axis::new("share", Dimension::Share, Scale::Nines);
         let y = Axis::new("latency", Dimension::Time, Scale::Log);
         let chart = Chart::Lines { x, y, lines: vec![line] };
         let Chart::Lines { x, y, lines } = cumulated("h", &chart).expect("requests").chart else { panic!("lines") };
-        assert_eq!((x.scale, y.scale, lines[0].step), (Scale::Log, Scale::Linear, Some(Step::End)));
+        assert_eq!((x.scale, y.scale, lines[0].step), (Scale::Log, Scale::Linear, Some(StepPosition::End)));
         assert_eq!(lines[0].points, [[10.0, 0.0], [10.0, 0.5], [70.0, 1.0]].map(|point| point.map(Number)));
         let nothing = Chart::Lines { x: x.clone(), y: x, lines: Vec::new() };
         assert_eq!(cumulated("h", &nothing), None);

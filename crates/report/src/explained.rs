@@ -12,7 +12,7 @@ use study::watch::explain::{ALL, Band, KindBands, OneLeg, OneRequest, Times};
 use study::watch::journey::JourneyPart;
 
 use super::cautions;
-use super::figure::{Axis, Chart, Figure, Number, Part as Piece, Scale, Stack};
+use super::figure::{Axis, BarPart, Chart, Figure, Number, Scale, Stack};
 use super::grid::grid;
 use super::table::{Table, UnitOfMeasure};
 
@@ -26,7 +26,7 @@ const NOTE: &str = "The share of each part in the latency. The number after the 
 
 /// A bar for a band of requests, divided by the parts of their time.
 pub(crate) fn stack_of_parts(name: String, band: &Band) -> Stack {
-    let piece = |part: JourneyPart| Piece {
+    let piece = |part: JourneyPart| BarPart {
         name: part.name().into(),
         colour: part as usize,
         value: Number(band.part_us(part) / band.latency_us),
@@ -50,7 +50,8 @@ pub(crate) fn stack_of_waits(name: String, band: &Band) -> Stack {
     let own: f64 = SERVED.into_iter().map(|part| band.part_us(part)).sum();
     let behind = |cause: Cause| time(&band.behind_us, cause) + time(&band.meanwhile_us, cause);
     let known: f64 = Cause::ALL.into_iter().map(behind).sum();
-    let piece = |name: &str, colour, us: f64| Piece { name: name.into(), colour, value: Number(us / band.latency_us) };
+    let piece =
+        |name: &str, colour, us: f64| BarPart { name: name.into(), colour, value: Number(us / band.latency_us) };
     let own_piece = piece("no wait: served itself", OWN, own);
     let causes = Cause::ALL.into_iter().map(|cause| piece(cause.name(), cause as usize, behind(cause)));
     let rest = piece("waits without flash work", UNKNOWN, (band.latency_us - own - known).max(0.0));

@@ -223,13 +223,13 @@ pub struct Line {
     pub spread: Vec<[Number; 3]>,
     /// The kind of steps; without it the line goes straight from point to point.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub step: Option<Step>,
+    pub step: Option<StepPosition>,
 }
 
 /// The position of the step between two points of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Step {
+pub enum StepPosition {
     /// Between two points the line has the value of the right one.
     Start,
     /// Between two points the line has the value of the left one.
@@ -322,7 +322,7 @@ pub struct Stack {
     /// The name of the row.
     pub name: String,
     /// The parts of the bar from left to right.
-    pub parts: Vec<Part>,
+    pub parts: Vec<BarPart>,
     /// The label after the bar; by default the sum of its parts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
@@ -330,7 +330,7 @@ pub struct Stack {
 
 /// A part of a bar.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Part {
+pub struct BarPart {
     /// Name of the part in the legend.
     pub name: String,
     /// Number of the part's colour in the page's palette.

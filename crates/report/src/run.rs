@@ -25,7 +25,7 @@ mod zones;
 pub use folder::{fill, names};
 pub use page::page;
 pub use rows::rows;
-pub(crate) use seeds::fields as seeds_fields;
+pub(crate) use seeds::seeds_fields;
 pub use seeds::{seeds_rows, seeds_table};
 pub use seeds_folder::{seeds_fill, seeds_names};
 pub use seeds_page::seeds_page;

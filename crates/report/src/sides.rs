@@ -12,7 +12,7 @@ use super::grid::grid;
 use super::page::{Cell, Row, Table};
 
 /// A result with its name.
-pub(crate) struct Seen<'a> {
+pub(crate) struct NamedResult<'a> {
     pub(crate) name: &'a str,
     pub(crate) explained: &'a [KindBands],
     /// The JSON pointer of the result's `explained` in the page's result.
@@ -28,9 +28,9 @@ pub(crate) struct Side<'a> {
 
 /// The bands that are compared: all and the slowest reads and writes, and all flushes. Slowest flushes, and discards,
 /// are only in the report of each result.
-pub(crate) fn sides<'a>(all: &'a [Seen<'a>]) -> Vec<Side<'a>> {
+pub(crate) fn sides<'a>(all: &'a [NamedResult<'a>]) -> Vec<Side<'a>> {
     let side = |kind: &'static str, band: &'static str| {
-        let of = |seen: &'a Seen<'a>| {
+        let of = |seen: &'a NamedResult<'a>| {
             let (k, of) = seen.explained.iter().enumerate().find(|(_, of)| of.kind == kind)?;
             let b = of.bands.iter().position(|of| of.band == band)?;
             Some((seen.name, &of.bands[b], format!("{}/{k}/bands/{b}", seen.at)))

@@ -14,10 +14,10 @@ mod tables;
 
 pub use claims::claims;
 pub use folder::{names, write_all};
-pub use junit::{Unsound, junit};
+pub use junit::{UnsoundPoints, junit};
 pub use page::{Charts, page};
 pub(crate) use points::fields;
 pub use points::points;
 pub use series::series;
-pub(crate) use series::{fields as series_fields, series_of};
+pub(crate) use series::{series_fields, series_of};
 pub use tables::{cautions_text, claims_table, points_table};

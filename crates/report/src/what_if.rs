@@ -15,7 +15,7 @@ use super::table::{Table, UnitOfMeasure};
 const WIDTH: usize = 80;
 
 /// A column: its heading, the metric or price, and its form for the unchanged drive.
-struct Column {
+struct TrialColumn {
     heading: &'static str,
     of: fn(&Trial) -> Option<f64>,
     show: fn(f64) -> String,
@@ -35,21 +35,21 @@ fn metric(trial: &Trial, name: &str) -> Option<f64> {
 }
 
 /// The metrics that show the gain of a change.
-const GAINS: [Column; 5] = [
-    Column { heading: "read mean", of: |t| latency(t, "read", "mean"), show: duration },
-    Column { heading: "p99", of: |t| latency(t, "read", "p99"), show: duration },
-    Column { heading: "write mean", of: |t| latency(t, "write", "mean"), show: duration },
-    Column { heading: "p99", of: |t| latency(t, "write", "p99"), show: duration },
-    Column { heading: "req/s", of: |t| comparable(t).and_then(requests_per_s), show: count },
+const GAINS: [TrialColumn; 5] = [
+    TrialColumn { heading: "read mean", of: |t| latency(t, "read", "mean"), show: duration },
+    TrialColumn { heading: "p99", of: |t| latency(t, "read", "p99"), show: duration },
+    TrialColumn { heading: "write mean", of: |t| latency(t, "write", "mean"), show: duration },
+    TrialColumn { heading: "p99", of: |t| latency(t, "write", "p99"), show: duration },
+    TrialColumn { heading: "req/s", of: |t| comparable(t).and_then(requests_per_s), show: count },
 ];
 
 /// The prices of a change.
-const PRICES: [Column; 5] = [
-    Column { heading: "WAF", of: |t| metric(t, "waf"), show: |value| format!("{value:.2}") },
-    Column { heading: "J/sector", of: |t| metric(t, "energy-per-sector"), show: |value| format!("{value:.1e}") },
-    Column { heading: "RAM", of: |t| Some(t.price.ram_bytes as f64), show: memory },
-    Column { heading: "flash", of: |t| Some(t.price.cost_gib_mlc), show: |value| format!("{value:.2}") },
-    Column { heading: "capacity", of: |t| Some(t.price.capacity_bytes as f64), show: memory },
+const PRICES: [TrialColumn; 5] = [
+    TrialColumn { heading: "WAF", of: |t| metric(t, "waf"), show: |value| format!("{value:.2}") },
+    TrialColumn { heading: "J/sector", of: |t| metric(t, "energy-per-sector"), show: |value| format!("{value:.1e}") },
+    TrialColumn { heading: "RAM", of: |t| Some(t.price.ram_bytes as f64), show: memory },
+    TrialColumn { heading: "flash", of: |t| Some(t.price.cost_gib_mlc), show: |value| format!("{value:.2}") },
+    TrialColumn { heading: "capacity", of: |t| Some(t.price.capacity_bytes as f64), show: memory },
 ];
 
 fn requests_per_s(run: &Summary) -> Option<f64> {
@@ -109,14 +109,14 @@ fn in_words(culprit: &Culprit) -> String {
     text
 }
 
-fn part(name: &str, columns: &'static [Column], trials: &[Trial]) -> String {
+fn part(name: &str, columns: &'static [TrialColumn], trials: &[Trial]) -> String {
     let Some(own) = trials.first() else { return String::new() };
-    let shown: Vec<&Column> = columns.iter().filter(|column| (column.of)(own).is_some()).collect();
+    let shown: Vec<&TrialColumn> = columns.iter().filter(|column| (column.of)(own).is_some()).collect();
     let header: Vec<&str> = [name].into_iter().chain(shown.iter().map(|column| column.heading)).collect();
     let rows = trials.iter().filter(|trial| trial.run.is_some()).map(|trial| {
         let mark = if trial.start == Start::Own { " +" } else { "" };
         let label = trial.set.as_ref().map_or_else(|| "as it is".to_owned(), |set| format!("{set}{mark}"));
-        let cell = |column: &&Column| match ((column.of)(trial), (column.of)(own)) {
+        let cell = |column: &&TrialColumn| match ((column.of)(trial), (column.of)(own)) {
             (Some(value), _) if trial.set.is_none() => (column.show)(value),
             (Some(value), Some(own)) => change(value, own),
             _ => "-".to_owned(),

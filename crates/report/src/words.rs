@@ -18,7 +18,7 @@ const PLAIN: [&str; 40] = [
 ];
 
 /// A line of the glossary.
-struct Entry {
+struct GlossaryEntry {
     word: String,
     /// The forms of the word in texts, in lower case.
     forms: Vec<String>,
@@ -26,12 +26,12 @@ struct Entry {
 }
 
 /// The glossary without the lines that only refer to others, longest forms first.
-fn glossary() -> &'static [Entry] {
-    static READ: OnceLock<Vec<Entry>> = OnceLock::new();
+fn glossary() -> &'static [GlossaryEntry] {
+    static READ: OnceLock<Vec<GlossaryEntry>> = OnceLock::new();
     READ.get_or_init(|| GLOSSARY.lines().filter_map(entry).collect())
 }
 
-fn entry(line: &str) -> Option<Entry> {
+fn entry(line: &str) -> Option<GlossaryEntry> {
     let (word, rest) = line.strip_prefix("- **")?.split_once("**")?;
     let (others, says) = if rest.starts_with(" (") { rest.split_once("): ")? } else { rest.split_once(": ")? };
     let says = says.replace(['*', '`'], "");
@@ -49,7 +49,7 @@ fn entry(line: &str) -> Option<Entry> {
     let others = others.split(", ").filter(is_name);
     let forms = word.split(", ").chain(others).map(str::to_lowercase);
     let forms = forms.filter(|form| !PLAIN.contains(&form.as_str())).collect();
-    Some(Entry { word: word.to_owned(), forms, says })
+    Some(GlossaryEntry { word: word.to_owned(), forms, says })
 }
 
 /// The words that a page has used so far, with their lines.
@@ -128,7 +128,7 @@ fn is_letter(c: char) -> bool {
 }
 
 /// The entry with the longest form at the start of this lower-case text, and the length of the word there.
-fn longest(text: &str) -> Option<(&'static Entry, usize)> {
+fn longest(text: &str) -> Option<(&'static GlossaryEntry, usize)> {
     let whole = |length: usize| !text[length..].starts_with(is_letter);
     // p99 and p99.9 are percentiles.
     if let Some(digits) = text.strip_prefix('p') {

@@ -2,7 +2,7 @@
 
 use base::units::{Lba, Sectors};
 
-use crate::Failed;
+use crate::JobFailure;
 
 /// The allocation state of sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct AllocatedExtent {
 }
 
 /// Takes the answer to an allocation query: called once, from any thread; must not wait.
-pub type TakeExtents = Box<dyn FnOnce(Result<Vec<AllocatedExtent>, Failed>) + Send>;
+pub type TakeExtents = Box<dyn FnOnce(Result<Vec<AllocatedExtent>, JobFailure>) + Send>;
 
 /// Asks for the allocation state of a range. Every write that was answered before the query counts as data.
 pub struct AllocationQuery {

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 pub use client::ask;
 pub use server::ControlSocket;
-pub use words::{Answer, Operation, Question};
+pub use words::{Answer, FlashOperation, Question};
 
 /// The longest line of a conversation, in bytes.
 const LONGEST: u64 = 64 << 10;

@@ -4,7 +4,7 @@ use base::io::PlacementId;
 use base::units::{Lba, Sectors};
 use ssd::{QueueId, ZoneAction};
 
-use crate::{AllocationQuery, Failed};
+use crate::{AllocationQuery, JobFailure};
 
 /// The operation that a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl Operation {
 
 /// The result of a job that the drive has carried out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Returned {
+pub struct JobResult {
     /// The bytes of a read; none otherwise.
     pub data: Vec<u8>,
     /// The first sector that an append wrote.
@@ -90,7 +90,7 @@ pub struct Returned {
 }
 
 /// Takes the result of a request: called once, from any thread; must not wait.
-pub type Answer = Box<dyn FnOnce(Result<Returned, Failed>) + Send>;
+pub type ResultCallback = Box<dyn FnOnce(Result<JobResult, JobFailure>) + Send>;
 
 /// A request of a client, as the drive gets it.
 pub struct Job {
@@ -105,7 +105,7 @@ pub struct Job {
     /// The number of sectors; zero for an operation without an extent.
     pub sectors: Sectors,
     /// Takes the result. A job that is dropped without a result was lost with its drive.
-    pub answer: Answer,
+    pub answer: ResultCallback,
 }
 
 impl Job {
@@ -114,7 +114,7 @@ impl Job {
         operation: Operation,
         start: Lba,
         sectors: Sectors,
-        answer: impl FnOnce(Result<Vec<u8>, Failed>) + Send + 'static,
+        answer: impl FnOnce(Result<Vec<u8>, JobFailure>) + Send + 'static,
     ) -> Self {
         Self {
             queue: QueueId::default(),

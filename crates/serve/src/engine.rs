@@ -42,34 +42,34 @@ use study::session::{Progress, Session, SessionError};
 
 pub(crate) use coarse::CoarseHistogram;
 pub use command::{Command, Reply};
-pub use core::{Answered, Core, OnCut};
+pub use core::{AnsweredJob, Core, CutPolicy};
 pub use fault::Fault;
 pub use incident::{Incident, IncidentKind, Incidents};
-pub use keep::{Finding, KeepIn, OnFinding};
+pub use keep::{FileNotice, NoticeCallback, PersistenceSettings};
 pub use lag::Lag;
 use observation::ObservationScope;
 pub(crate) use observation::{Health, Observation, Shape, Wear};
 pub use pace::{Factor, Pace, ParsePaceError, Timeline};
 pub use power::Cut;
-pub use refused::{Refused, WrongPower};
+pub use refused::{CommandRefusal, WrongPower};
 pub use served::ServedDrive;
 pub use status::{
     DriveState, DriveStatus, KindStatus, LagStatus, Latency, MEDIA_TYPE, Power, RaidStatus, SCHEMA, Status,
     TranslationStatus,
 };
 pub(crate) use tally::{APPEND, READ, WRITE};
-pub use thread::{OnPower, OnViolation};
+pub use thread::{PowerCallback, ViolationCallback};
 
 use crate::control::{ControlError, ControlSocket};
 use crate::metrics::MetricsServer;
-use crate::record::{RecordTo, Recording, Writer};
-use crate::state::{Doing, StateError};
+use crate::record::{Recording, RecordingTarget, Writer};
+use crate::state::{FileOperation, StateError};
 use crate::verify::{self, Verifier};
-use crate::web::{Watched, WebServer};
-use crate::{AllocationQuery, Disk, Failed, Job, ZoneQuery};
+use crate::web::{WatchedDrive, WebServer};
+use crate::{AllocationQuery, Disk, Job, JobFailure, ZoneQuery};
 use inbox::Inbox;
-use keep::Made;
-use thread::{Message, Server, TakeReply};
+use keep::OpenedDrive;
+use thread::{DriveServer, Message, TakeReply};
 
 /// The drive to serve, and the options of its server.
 pub struct EngineOptions {
@@ -82,7 +82,7 @@ pub struct EngineOptions {
     /// A snapshot to start from, instead of a new drive.
     pub load_snapshot: Option<PathBuf>,
     /// The directory that keeps the flash. Without it the flash is in memory and is lost when the server ends.
-    pub keep: Option<KeepIn>,
+    pub keep: Option<PersistenceSettings>,
     /// Memory that the drive may take, with its payload unless files keep that; `None` for no limit.
     pub memory_limit: Option<Limit>,
     /// The pace at which simulated time passes.
@@ -91,9 +91,9 @@ pub struct EngineOptions {
     /// is busy. On Linux the thread gets the highest priority that its user may give.
     pub spin: Duration,
     /// The fate of unanswered requests at a power cut.
-    pub on_cut: OnCut,
+    pub on_cut: CutPolicy,
     /// The file that records every request of the drive.
-    pub record: Option<RecordTo>,
+    pub record: Option<RecordingTarget>,
     /// The socket for commands, made with mode 0600.
     pub control: Option<PathBuf>,
     /// Serves `/metrics` and `/healthz` of the drive.
@@ -104,9 +104,9 @@ pub struct EngineOptions {
     pub incidents: Incidents,
     /// Called on the thread of the drive, after the answers, whenever the power was cut or switched. A server whose clients must
     /// reconnect after a cut ends its connections in this call.
-    pub on_power: Option<OnPower>,
+    pub on_power: Option<PowerCallback>,
     /// Verifies the content of every read, and calls this for each violation.
-    pub verify: Option<OnViolation>,
+    pub verify: Option<ViolationCallback>,
     /// True if clients speak a protocol with commands for zones. Without it a drive with zones is refused.
     pub zones: bool,
     /// Ends preconditioning early once it is true, e.g. on a signal.
@@ -126,7 +126,7 @@ impl EngineOptions {
             memory_limit: None,
             pace: Pace::Real,
             spin: Duration::ZERO,
-            on_cut: OnCut::End,
+            on_cut: CutPolicy::End,
             record: None,
             control: None,
             metrics: None,
@@ -277,11 +277,11 @@ pub struct Engine {
     capacity: Sectors,
     unit: Sectors,
     queues: usize,
-    running: Arc<Mutex<Option<Running>>>,
+    running: Arc<Mutex<Option<RunningParts>>>,
 }
 
 /// The parts that end with the drive.
-struct Running {
+struct RunningParts {
     thread: JoinHandle<()>,
     record: Option<Writer>,
     control: Option<ControlSocket>,
@@ -291,7 +291,7 @@ struct Running {
 
 /// The final state of a served drive.
 #[derive(Debug)]
-pub struct Stopped {
+pub struct FinalState {
     /// The last status of the drive.
     pub status: Status,
     /// The result of the recording, if one was asked for. The recording may have failed while the drive went on.
@@ -313,14 +313,14 @@ impl Engine {
         if options.keep.is_some() {
             EngineError::refuse_kept_layer(&options.device)?;
         }
-        let record = options.record.as_ref().map(RecordTo::open).transpose().map_err(EngineError::Record)?;
+        let record = options.record.as_ref().map(RecordingTarget::open).transpose().map_err(EngineError::Record)?;
         let socket = options.control.as_deref().map(ControlSocket::bind).transpose().map_err(EngineError::Control)?;
         let (mut is_known, mut is_kept, mut dir) = (options.load_snapshot.is_none(), false, None);
         let (mut core, mut files) = match options.keep.take() {
             None => (Core::new(options.drive(progress)?, options.on_cut), None),
             Some(keep) => {
                 dir = Some(keep.dir.path().to_owned());
-                let Made { drive, files, is_used } = keep.make(&options, progress)?;
+                let OpenedDrive { drive, files, is_used } = keep.make(&options, progress)?;
                 let mut core = Core::new(drive, options.on_cut);
                 if is_used {
                     core.recover();
@@ -339,9 +339,9 @@ impl Engine {
                 Some(_) => core.keep_verification(&dir, is_kept),
                 None => verify::forget(&dir).map(|()| true),
             };
-            let io = |error| StateError::Io { path: dir, doing: Doing::Write, error: Arc::new(error) };
+            let io = |error| StateError::Io { path: dir, doing: FileOperation::Write, error: Arc::new(error) };
             if let (false, Some(files)) = (kept.map_err(io)?, &mut files) {
-                files.say(Finding::Unverified);
+                files.say(FileNotice::Unverified);
             }
         }
         let (capacity, unit, queues) = (core.capacity(), core.unit(), core.drive().queues());
@@ -351,7 +351,7 @@ impl Engine {
             writer
         });
         let inbox = Arc::new(Inbox::new());
-        let mut server = Server::new(core, Arc::clone(&inbox), options.pace);
+        let mut server = DriveServer::new(core, Arc::clone(&inbox), options.pace);
         (server.spin, server.on_power, server.files) = (options.spin, options.on_power, files);
         (server.incidents, server.on_violation) = (options.incidents.clone(), options.verify);
         let thread = std::thread::Builder::new().name("drive".to_owned()).spawn(move || server.run());
@@ -364,7 +364,7 @@ impl Engine {
             _ => None,
         };
         let metrics = options.metrics.map(|server| server.serve(status)).transpose().map_err(EngineError::Thread)?;
-        let watched = || Watched {
+        let watched = || WatchedDrive {
             device: options.device.name.clone(),
             capacity,
             carry_out: Box::new(engine.commands()),
@@ -372,17 +372,17 @@ impl Engine {
             incidents: options.incidents.clone(),
         };
         let web = options.web.map(|server| server.serve(watched())).transpose().map_err(EngineError::Thread)?;
-        *engine.running() = Some(Running { thread, record, control, metrics, web });
+        *engine.running() = Some(RunningParts { thread, record, control, metrics, web });
         Ok(engine)
     }
 
-    fn running(&self) -> MutexGuard<'_, Option<Running>> {
+    fn running(&self) -> MutexGuard<'_, Option<RunningParts>> {
         // The thread is set once and taken once, so a poisoned lock does no harm.
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A sender of commands. It does not keep the drive alive.
-    fn commands(&self) -> impl Fn(Command) -> Result<Reply, Refused> + Send + Sync + 'static {
+    fn commands(&self) -> impl Fn(Command) -> Result<Reply, CommandRefusal> + Send + Sync + 'static {
         let inbox = Arc::clone(&self.inbox);
         move |command| carry_out(&inbox, command)
     }
@@ -403,14 +403,14 @@ impl Engine {
     ///
     /// # Errors
     /// If the drive refuses it, or is not served any more.
-    pub fn command(&self, command: Command) -> Result<Reply, Refused> {
+    pub fn command(&self, command: Command) -> Result<Reply, CommandRefusal> {
         carry_out(&self.inbox, command)
     }
 
     /// Carries out a command; the reply comes on the thread of the drive.
     pub(crate) fn command_then(&self, command: Command, reply: TakeReply) {
         if let Err(Message::Command(_, reply)) = self.inbox.put(Message::Command(command, reply)) {
-            reply(Err(Refused::Stopped));
+            reply(Err(CommandRefusal::Stopped));
         }
     }
 
@@ -423,7 +423,7 @@ impl Engine {
     /// Asks for the states of zones, and returns at once. The answer comes later.
     pub fn zones(&self, query: ZoneQuery) {
         if let Err(Message::Zones(query)) = self.inbox.put(Message::Zones(query)) {
-            (query.answer)(Err(Failed::NoPower));
+            (query.answer)(Err(JobFailure::NoPower));
         }
     }
 
@@ -436,24 +436,24 @@ impl Engine {
     /// Switches the drive off in order and ends its thread: every request is answered, and the write buffer is written back. `None`
     /// if the drive was stopped before.
     #[must_use]
-    pub fn stop(&self) -> Option<Stopped> {
+    pub fn stop(&self) -> Option<FinalState> {
         let (to, ended) = channel();
         self.inbox.put(Message::Stop(to)).ok()?;
         let (status, failure) = ended.recv().ok()?;
-        let Running { thread, record, control, metrics, web } = self.running().take()?;
+        let RunningParts { thread, record, control, metrics, web } = self.running().take()?;
         drop((control, metrics, web));
         // A panic of the thread was reported by the thread.
         let _ = thread.join();
-        Some(Stopped { status, record: record.map(Writer::finish), failure })
+        Some(FinalState { status, record: record.map(Writer::finish), failure })
     }
 }
 
-fn carry_out(inbox: &Inbox<Message>, command: Command) -> Result<Reply, Refused> {
+fn carry_out(inbox: &Inbox<Message>, command: Command) -> Result<Reply, CommandRefusal> {
     let (to, reply) = channel();
     // The send fails only if the connection that asked is closed.
     let take = move |reply| _ = to.send(reply);
-    inbox.put(Message::Command(command, Box::new(take))).map_err(|_| Refused::Stopped)?;
-    reply.recv().map_err(|_| Refused::Stopped)?
+    inbox.put(Message::Command(command, Box::new(take))).map_err(|_| CommandRefusal::Stopped)?;
+    reply.recv().map_err(|_| CommandRefusal::Stopped)?
 }
 
 impl Disk for Engine {
@@ -467,21 +467,21 @@ impl Disk for Engine {
 
     fn submit(&self, job: Job) {
         if let Err(Message::Job(job)) = self.inbox.put(Message::Job(job)) {
-            (job.answer)(Err(Failed::NoPower));
+            (job.answer)(Err(JobFailure::NoPower));
         }
     }
 
     fn submit_all(&self, jobs: &mut Vec<Job>) {
         for message in self.inbox.put_all(jobs.drain(..).map(Message::Job)) {
             if let Message::Job(job) = message {
-                (job.answer)(Err(Failed::NoPower));
+                (job.answer)(Err(JobFailure::NoPower));
             }
         }
     }
 
     fn allocation(&self, query: AllocationQuery) {
         if let Err(Message::Allocation(query)) = self.inbox.put(Message::Allocation(query)) {
-            (query.answer)(Err(Failed::NoPower));
+            (query.answer)(Err(JobFailure::NoPower));
         }
     }
 }

@@ -6,14 +6,14 @@ use ssd::{Completeness, Status};
 
 /// The reason for which a job failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failed {
+pub enum JobFailure {
     /// The drive has ended the request with this status, which is never [`Status::Done`].
     Drive(Status),
     /// The power was cut before the request completed, or is off.
     NoPower,
 }
 
-impl Failed {
+impl JobFailure {
     /// The failure for a status of the drive; `None` for success.
     pub(crate) fn of(status: Status) -> Option<Self> {
         (status != Status::Done).then_some(Self::Drive(status))
@@ -25,7 +25,7 @@ impl Failed {
     }
 }
 
-impl fmt::Display for Failed {
+impl fmt::Display for JobFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self::Drive(status) = self else { return f.write_str("the drive has no power") };
         f.write_str(match status {
@@ -49,4 +49,4 @@ impl fmt::Display for Failed {
     }
 }
 
-impl std::error::Error for Failed {}
+impl std::error::Error for JobFailure {}

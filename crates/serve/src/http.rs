@@ -256,7 +256,7 @@ fn question(request: &Request<Incoming>) -> Result<Question, Answer> {
     })
 }
 
-type Until = Option<oneshot::Receiver<Infallible>>;
+type HangupSignal = Option<oneshot::Receiver<Infallible>>;
 
 /// Headers that limit what browsers do with an answer: they store it nowhere, load nothing for it, and show it in no other page.
 const RULES: [(&str, &str); 4] = [
@@ -270,7 +270,7 @@ const RULES: [(&str, &str); 4] = [
     ),
 ];
 
-fn respond(answer: Answer) -> (Response<Body>, Until) {
+fn respond(answer: Answer) -> (Response<Body>, HangupSignal) {
     let (status, media, body, allow, until) = match answer {
         Answer::Text { status, media, text } => (status, media, Body::whole(text), None, None),
         Answer::Only(method) => {

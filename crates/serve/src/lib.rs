@@ -22,8 +22,8 @@ pub mod web;
 mod zone_query;
 
 pub use allocation::{AllocatedExtent, Allocation, AllocationQuery, TakeExtents};
-pub use disk::{Answer, Disk, Job, Operation, Returned};
-pub use engine::{Engine, EngineError, EngineOptions, Stopped};
-pub use failed::Failed;
-pub use state::{Difference, Doing, Durability, Place, State, StateDir, StateError};
+pub use disk::{Disk, Job, JobResult, Operation, ResultCallback};
+pub use engine::{Engine, EngineError, EngineOptions, FinalState};
+pub use failed::JobFailure;
+pub use state::{DamagedPlace, Difference, Durability, FileOperation, State, StateDir, StateError};
 pub use zone_query::{TakeZones, ZoneQuery};

@@ -9,7 +9,7 @@ use hyper::{Method, StatusCode};
 use crate::engine::{MEDIA_TYPE, Status};
 use crate::http::{Answer, HttpServer, Question, Site};
 
-pub use crate::http::HttpError as MetricsError;
+pub use crate::http::HttpError;
 
 /// A server of `/metrics` and `/healthz`, whose socket is open.
 pub struct MetricsServer(HttpServer);
@@ -19,7 +19,7 @@ impl MetricsServer {
     ///
     /// # Errors
     /// If the address can be reached from other machines, or the operating system reports an error.
-    pub fn bind(at: SocketAddr) -> Result<Self, MetricsError> {
+    pub fn bind(at: SocketAddr) -> Result<Self, HttpError> {
         HttpServer::bind(at, "metrics are served").map(Self)
     }
 

@@ -3,7 +3,7 @@
 //!
 //! A [`Protocol`] is the server's end of one connection. Its owner passes it what the client sent
 //! ([`Protocol::receive`]), sends the output to the client ([`Protocol::take_output`]), and carries out the requests
-//! ([`Event::Request`]). Each request has a [`Ticket`], which turns the drive's result into a reply as soon as the result is there,
+//! ([`ProtocolEvent::Request`]). Each request has a [`Ticket`], which turns the drive's result into a reply as soon as the result is there,
 //! so replies may leave in any order.
 //!
 //! All numbers are from "The NBD protocol", `doc/proto.md` of `github.com/NetworkBlockDevice/nbd`. The document leaves these
@@ -29,7 +29,7 @@ mod wire;
 
 pub use end::End;
 pub use handshake::ExportInfo;
-pub use protocol::{Event, Protocol};
+pub use protocol::{Protocol, ProtocolEvent};
 pub use reply::Ticket;
 pub use samples::{sample_exports, samples, samples_with_tls};
 pub use transmission::{BlockStatus, Request};

@@ -30,13 +30,13 @@ use study::catalogue::Device;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, oneshot, watch};
 
-pub use connection::Disconnected;
+pub use connection::DisconnectReason;
 pub use description::{DescriptionError, Presentation, description};
 
 use crate::engine::Engine;
 use crate::server::{BindError, race};
-use io::Target;
-use shared::Shared;
+use io::NamespaceTarget;
+use shared::SharedState;
 
 /// The limits of hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +119,7 @@ pub struct NvmeObserver {
     /// Called when a connection begins.
     pub on_connect: Arc<dyn Fn() + Send + Sync>,
     /// Called when a connection ends, with the reason.
-    pub on_end: Arc<dyn Fn(&Disconnected) + Send + Sync>,
+    pub on_end: Arc<dyn Fn(&DisconnectReason) + Send + Sync>,
 }
 
 impl Default for NvmeObserver {
@@ -232,7 +232,7 @@ impl NvmeServer {
 }
 
 /// The state that all connections share; `None` if a drive is not served any more.
-async fn share(limits: NvmeLimits, export: NvmeExport, stop: watch::Receiver<bool>) -> Option<Shared> {
+async fn share(limits: NvmeLimits, export: NvmeExport, stop: watch::Receiver<bool>) -> Option<SharedState> {
     let NvmeExport { drives, mut description, power } = export;
     let (mut targets, writes_through) = (Vec::new(), Arc::new(AtomicBool::new(false)));
     for (place, (namespace, (engine, device))) in description.namespaces.iter_mut().zip(drives).enumerate() {
@@ -243,7 +243,7 @@ async fn share(limits: NvmeLimits, export: NvmeExport, stop: watch::Receiver<boo
         if let Some(placement) = &mut namespace.placement {
             placement.reclaim_unit = reclaim_unit * unit * 512;
         }
-        targets.push(Target {
+        targets.push(NamespaceTarget {
             engine,
             id: namespace.id,
             place,
@@ -258,13 +258,13 @@ async fn share(limits: NvmeLimits, export: NvmeExport, stop: watch::Receiver<boo
         });
     }
     let subsystem = Subsystem::new(description, limits.config());
-    Some(Shared::new(limits, (targets, writes_through), subsystem, power, stop))
+    Some(SharedState::new(limits, (targets, writes_through), subsystem, power, stop))
 }
 
 /// The time to wait if no connection can be accepted, e.g. because the process has no file descriptor left.
 const RETRY: Duration = Duration::from_millis(100);
 
-async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>, shared: &Arc<Shared>, observer: &NvmeObserver) {
+async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>, shared: &Arc<SharedState>, observer: &NvmeObserver) {
     loop {
         let Ok(slot) = Arc::clone(slots).acquire_owned().await else { return };
         match listener.accept().await {

@@ -6,6 +6,6 @@
 mod rows;
 mod writer;
 
-pub use rows::{Ended, Record, Row};
+pub use rows::{RequestCollector, RequestEnd, RequestRow};
 pub(crate) use writer::Writer;
-pub use writer::{RecordTo, Recording};
+pub use writer::{Recording, RecordingTarget};

@@ -27,13 +27,13 @@ use std::time::Duration;
 use base::units::Bytes;
 use tokio::sync::{Semaphore, watch};
 
-pub use connection::Ended;
+pub use connection::ConnectionEnd;
 pub use listen::{BindError, Listen};
 pub use tls::{PemKind, Tls, TlsError};
 
 use crate::Disk;
 use crate::nbd::{ExportInfo, LARGEST};
-use connection::{Shared, stopped};
+use connection::{SharedState, stopped};
 use listen::Listener;
 pub(crate) use pieces::race;
 
@@ -100,7 +100,7 @@ impl Default for Limits {
 }
 
 /// Called when a connection ends, with the reason.
-pub type Observer = Arc<dyn Fn(&Ended) + Send + Sync>;
+pub type Observer = Arc<dyn Fn(&ConnectionEnd) + Send + Sync>;
 
 /// A server whose socket is open. Clients may connect, and are served from [`Server::run`] on.
 pub struct Server {
@@ -211,7 +211,7 @@ impl Server {
             unit: export.disk.unit(),
         };
         let infos: Arc<[ExportInfo]> = exports.iter().map(info).collect();
-        let shared = Arc::new(Shared { exports, infos, limits, tls, stop: stop.subscribe() });
+        let shared = Arc::new(SharedState { exports, infos, limits, tls, stop: stop.subscribe() });
         runtime.block_on(async {
             let slots = Arc::new(Semaphore::new(limits.connections as usize));
             {
@@ -232,9 +232,9 @@ impl Server {
 const RETRY: Duration = Duration::from_millis(100);
 
 async fn accept(
-    listener: &listen::Accepting,
+    listener: &listen::ListeningSocket,
     slots: &Arc<Semaphore>,
-    shared: &Arc<Shared>,
+    shared: &Arc<SharedState>,
     observer: &Observer,
     on_connect: &(dyn Fn() + Send + Sync),
 ) {

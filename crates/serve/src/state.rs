@@ -31,16 +31,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flash::nand::Sector;
-use ftl::EraseWhen;
+use ftl::EraseTiming;
 use ssd::{ResolvedDevice, Ssd};
 
-use array::Array;
+use array::ArrayFiles;
 pub use dir::StateDir;
-pub use error::{Difference, Doing, Place, StateError};
+pub use error::{DamagedPlace, Difference, FileOperation, StateError};
 use folder::{Directory, Folder};
 use format::Format;
 use lock::Lock;
-use shared::Shared;
+use shared::StateHealth;
 
 /// The version of the format: raised whenever a byte changes its meaning.
 const VERSION: u32 = 1;
@@ -63,7 +63,7 @@ pub enum Durability {
 #[derive(Debug)]
 pub struct State {
     folder: Arc<dyn Folder>,
-    shared: Arc<Shared>,
+    shared: Arc<StateHealth>,
     durability: Durability,
     /// The names of all files.
     names: Vec<String>,
@@ -71,7 +71,7 @@ pub struct State {
 }
 
 impl StateError {
-    fn io(path: PathBuf, doing: Doing, error: io::Error) -> Self {
+    fn io(path: PathBuf, doing: FileOperation, error: io::Error) -> Self {
         Self::Io { path, doing, error: Arc::new(error) }
     }
 }
@@ -152,7 +152,7 @@ impl State {
         if self.durability == Durability::Machine
             && let Err(error) = self.folder.sync(&self.names)
         {
-            self.shared.fail(StateError::io(self.folder.path(""), Doing::Sync, error));
+            self.shared.fail(StateError::io(self.folder.path(""), FileOperation::Sync, error));
         }
         self.check()
     }
@@ -185,9 +185,9 @@ impl State {
         let state = Self::over(folder, ssd.resolved(), durability);
         let format = Format::of(ssd.resolved(), ssd.seed(), S::KIND.bytes() as u32);
         let synced = state.synced();
-        Array::create(&state.folder, &state.shared, (MAIN, synced), ssd.media_mut())?;
+        ArrayFiles::create(&state.folder, &state.shared, (MAIN, synced), ssd.media_mut())?;
         if let Some(media) = ssd.slc_media_mut() {
-            Array::create(&state.folder, &state.shared, (SLC, synced), media)?;
+            ArrayFiles::create(&state.folder, &state.shared, (SLC, synced), media)?;
         }
         state.check()?;
         format.write(&state.folder)?;
@@ -206,9 +206,9 @@ impl State {
         format.check(resolved, S::KIND.bytes() as u32, &state.folder)?;
         let synced = state.synced();
         let (mut media, mut slc_array) = Ssd::<S>::new_media(resolved, seed);
-        Array::open(&state.folder, &state.shared, (MAIN, synced), &mut media)?;
+        ArrayFiles::open(&state.folder, &state.shared, (MAIN, synced), &mut media)?;
         if let Some(media) = &mut slc_array {
-            Array::open(&state.folder, &state.shared, (SLC, synced), media)?;
+            ArrayFiles::open(&state.folder, &state.shared, (SLC, synced), media)?;
         }
         // After a restart the faults are drawn anew, so that they differ from those before.
         for media in [Some(&mut media), slc_array.as_mut()].into_iter().flatten() {
@@ -223,7 +223,7 @@ impl State {
 
 /// Refuses a device whose flash alone does not survive a power cut, or whose flash is not all in the files.
 fn check_device(resolved: &ResolvedDevice) -> Result<(), StateError> {
-    if resolved.ftl.log.erase == EraseWhen::Read {
+    if resolved.ftl.log.erase == EraseTiming::Read {
         return Err(StateError::Capacitors { device: resolved.spec.name.clone() });
     }
     if resolved.backend.errors.is_some() {

@@ -35,7 +35,7 @@ use std::path::Path;
 
 use base::units::{Lba, SECTOR, Sectors, Time};
 
-use crate::{Failed, Operation};
+use crate::{JobFailure, Operation};
 use digest::{UNKNOWN, ZEROS, digests};
 pub(crate) use kept::forget;
 use kept::{Kept, Record};
@@ -189,14 +189,14 @@ impl Verifier {
         ticket: Ticket,
         operation: &Operation,
         sectors: Range<u64>,
-        result: Result<&[u8], Failed>,
+        result: Result<&[u8], JobFailure>,
     ) {
         let kind = Kind::of(operation);
         if kind == Kind::Read {
             self.tick();
             match result {
                 Ok(data) => self.compare(at, ticket, sectors.start, data),
-                Err(Failed::Drive(ssd::Status::Uncorrectable)) => {
+                Err(JobFailure::Drive(ssd::Status::Uncorrectable)) => {
                     if self.kept.is_some() {
                         self.keep(&Record::Lose { now: self.now, range: sectors.clone() });
                     }

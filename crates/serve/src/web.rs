@@ -26,7 +26,7 @@ use base::units::Sectors;
 use hyper::{Method, StatusCode};
 
 use crate::control;
-use crate::engine::{Command, Incidents, Observation, Refused, Reply, Status};
+use crate::engine::{Command, CommandRefusal, Incidents, Observation, Reply, Status};
 use crate::http::{Answer, HttpServer, Question, Site};
 use crate::metrics;
 use feed::{Feed, Hello};
@@ -34,16 +34,16 @@ use frame::CAUSES;
 use sampler::Sampler;
 use token::Token;
 
-pub use crate::http::HttpError as WebError;
+pub use crate::http::HttpError;
 
 /// The drive of a page.
-pub(crate) struct Watched {
+pub(crate) struct WatchedDrive {
     /// The name of the device.
     pub(crate) device: String,
     /// Sectors that a client can address.
     pub(crate) capacity: Sectors,
     /// Carries out a command.
-    pub(crate) carry_out: Box<dyn Fn(Command) -> Result<Reply, Refused> + Send + Sync>,
+    pub(crate) carry_out: Box<dyn Fn(Command) -> Result<Reply, CommandRefusal> + Send + Sync>,
     /// Observes the drive, with its wear if true; none if it is not served any more.
     pub(crate) observe: Box<dyn Fn(bool) -> Option<Observation> + Send + Sync>,
     pub(crate) incidents: Incidents,
@@ -62,9 +62,9 @@ impl WebServer {
     /// # Errors
     /// If the address can be reached from other machines, the operating system reports an error, or there are no random numbers for
     /// a token.
-    pub fn bind(at: SocketAddr) -> Result<Self, WebError> {
+    pub fn bind(at: SocketAddr) -> Result<Self, HttpError> {
         let http = HttpServer::bind(at, "the page is served")?;
-        let token = Token::random().map_err(|error| WebError::Io(at, error))?;
+        let token = Token::random().map_err(|error| HttpError::Io(at, error))?;
         Ok(Self { http, token, _sampler: None })
     }
 
@@ -75,7 +75,7 @@ impl WebServer {
     }
 
     /// Serves the page of a drive.
-    pub(crate) fn serve(self, drive: Watched) -> io::Result<Self> {
+    pub(crate) fn serve(self, drive: WatchedDrive) -> io::Result<Self> {
         let Self { http, token, .. } = self;
         let (drive, feed) = (Arc::new(drive), Arc::new(Feed::default()));
         let live = Live { drive: Arc::clone(&drive), feed: Arc::clone(&feed), token: token.clone() };
@@ -85,7 +85,7 @@ impl WebServer {
 }
 
 struct Live {
-    drive: Arc<Watched>,
+    drive: Arc<WatchedDrive>,
     feed: Arc<Feed>,
     token: Token,
 }
@@ -123,7 +123,7 @@ impl Live {
         let reply = (self.drive.carry_out)(command);
         let status = match &reply {
             Ok(_) => StatusCode::OK,
-            Err(Refused::Stopped) => StatusCode::SERVICE_UNAVAILABLE,
+            Err(CommandRefusal::Stopped) => StatusCode::SERVICE_UNAVAILABLE,
             Err(_) => StatusCode::CONFLICT,
         };
         json(status, &reply.into())

@@ -3,10 +3,10 @@
 use base::units::Lba;
 use ssd::ZoneReport;
 
-use crate::Failed;
+use crate::JobFailure;
 
 /// Takes the answer to a zone query: called once, from any thread; must not wait.
-pub type TakeZones = Box<dyn FnOnce(Result<Vec<ZoneReport>, Failed>) + Send>;
+pub type TakeZones = Box<dyn FnOnce(Result<Vec<ZoneReport>, JobFailure>) + Send>;
 
 /// Asks for the states of zones at the present time of the drive. Every write that was answered before the query has moved its
 /// write pointer.

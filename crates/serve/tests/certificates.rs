@@ -102,7 +102,7 @@ impl Certificates {
 }
 
 /// The client's end of TLS on a socket.
-pub(crate) type Secured<S> = StreamOwned<ClientConnection, S>;
+pub(crate) type TlsClient<S> = StreamOwned<ClientConnection, S>;
 
 /// Sends a plain request for TLS, after the greeting.
 pub(crate) fn ask_for_tls(socket: &mut (impl Read + Write)) -> io::Result<()> {
@@ -117,7 +117,7 @@ pub(crate) fn ask_for_tls(socket: &mut (impl Read + Write)) -> io::Result<()> {
 }
 
 /// Begins TLS on a connection on which the client has sent nothing.
-pub(crate) fn secure<S: Read + Write>(mut socket: S, config: &Arc<ClientConfig>) -> io::Result<Secured<S>> {
+pub(crate) fn secure<S: Read + Write>(mut socket: S, config: &Arc<ClientConfig>) -> io::Result<TlsClient<S>> {
     ask_for_tls(&mut socket)?;
     let name = "localhost".try_into().expect("a name");
     let mut tls = ClientConnection::new(Arc::clone(config), name).expect("a client");

@@ -6,7 +6,7 @@ use base::engine::Rng;
 use serve::server::{Limits, Listen, Server};
 
 use crate::client::{Client, DISC, FLUSH, FUA, READ, TRIM, WRITE, connect};
-use crate::fixture::{Served, export, patient};
+use crate::fixture::{RunningServer, export, patient};
 use crate::memory::{Memory, PATIENCE};
 
 /// The bytes of a write.
@@ -19,7 +19,7 @@ fn pattern(seed: u64, length: usize) -> Vec<u8> {
 fn several_connections_read_what_they_wrote_in_any_order_of_replies() {
     const PART: u64 = 256 << 10;
     let memory = Memory::new(3 * PART as usize, 1);
-    let served = Served::one(&memory, patient());
+    let served = RunningServer::one(&memory, patient());
     let mut overtaken = 0;
     let mut clients: Vec<_> = (0..3).map(|_| Client::new(served.socket(), "")).collect();
     for round in 0..20_u64 {
@@ -52,7 +52,7 @@ fn several_connections_read_what_they_wrote_in_any_order_of_replies() {
 #[test]
 fn a_flush_covers_what_other_connections_were_told() {
     let memory = Memory::new(1 << 20, 2);
-    let served = Served::one(&memory, patient());
+    let served = RunningServer::one(&memory, patient());
     let [mut writer, mut other] = [(); 2].map(|()| Client::new(served.socket(), ""));
     for i in 0..10 {
         let data = pattern(i, 4096);
@@ -76,7 +76,8 @@ fn a_flush_covers_what_other_connections_were_told() {
 #[test]
 fn exports_are_drives_of_their_own_and_a_drive_may_have_two_names() {
     let [first, second] = [3, 4].map(|seed| Memory::new(1 << 20, seed));
-    let served = Served::new(vec![export("", &first), export("first", &first), export("b/2", &second)], patient());
+    let served =
+        RunningServer::new(vec![export("", &first), export("first", &first), export("b/2", &second)], patient());
     let mut client = Client::new(served.socket(), "first");
     client.call((WRITE, 0), (0, 512), &[1; 512]);
     assert_eq!(Client::new(served.socket(), "").call((READ, 0), (0, 512), &[]), [1; 512]);
@@ -86,7 +87,7 @@ fn exports_are_drives_of_their_own_and_a_drive_may_have_two_names() {
 #[test]
 fn large_requests_cross_in_many_pieces() {
     let memory = Memory::new(64 << 20, 5);
-    let served = Served::one(&memory, patient());
+    let served = RunningServer::one(&memory, patient());
     let mut client = Client::new(served.socket(), "");
     let data = pattern(5, 32 << 20);
     client.call((WRITE, 0), (512, 32 << 20), &data);
@@ -98,7 +99,7 @@ fn large_requests_cross_in_many_pieces() {
 fn what_is_under_way_is_answered_when_the_client_leaves_or_the_server_stops() {
     for stopped in [false, true] {
         let memory = Memory::new(1 << 20, 6);
-        let mut served = Served::one(&memory, patient());
+        let mut served = RunningServer::one(&memory, patient());
         let mut client = Client::new(served.socket(), "");
         memory.hold();
         for i in 0..5 {
@@ -128,7 +129,7 @@ fn what_is_under_way_is_answered_when_the_client_leaves_or_the_server_stops() {
 fn a_stopped_server_does_not_wait_for_a_drive_for_ever() {
     let memory = Memory::new(1 << 20, 7);
     let limits = Limits { shutdown: std::time::Duration::from_millis(50), ..patient() };
-    let mut served = Served::one(&memory, limits);
+    let mut served = RunningServer::one(&memory, limits);
     let mut client = Client::new(served.socket(), "");
     // Also a connection that has chosen no export.
     let mut silent = connect(served.socket());
@@ -146,7 +147,7 @@ fn a_stopped_server_does_not_wait_for_a_drive_for_ever() {
 #[test]
 fn a_lost_request_ends_its_connection_and_no_other() {
     let memory = Memory::new(1 << 20, 8);
-    let served = Served::one(&memory, patient());
+    let served = RunningServer::one(&memory, patient());
     let [mut lost, mut other] = [(); 2].map(|()| Client::new(served.socket(), ""));
     memory.hold();
     lost.send((WRITE, 0), 1, (0, 512), &[1; 512]);
@@ -163,7 +164,7 @@ fn a_drive_hangs_up_after_its_last_answers_and_new_clients_may_come() {
     let [cut, other] = [11, 12].map(|seed| Memory::new(1 << 20, seed));
     let exports = [export("cut", &cut), export("other", &other)];
     let hangup = exports[0].hangup.clone();
-    let served = Served::new(exports.to_vec(), patient());
+    let served = RunningServer::new(exports.to_vec(), patient());
     let [mut first, mut idle] = [(); 2].map(|()| Client::new(served.socket(), "cut"));
     let mut unharmed = Client::new(served.socket(), "other");
     cut.hold();
@@ -182,7 +183,7 @@ fn a_drive_hangs_up_after_its_last_answers_and_new_clients_may_come() {
 fn a_write_that_does_not_arrive_whole_never_reaches_the_drive() {
     use std::io::Write;
     let memory = Memory::new(1 << 20, 9);
-    let mut served = Served::one(&memory, patient());
+    let mut served = RunningServer::one(&memory, patient());
     let mut client = Client::new(served.socket(), "");
     let mut broken = Client::new(served.socket(), "");
     broken.raw().write_all(&crate::client::head(WRITE, 0, 1, 0, 4096)).expect("sent");

@@ -11,7 +11,7 @@ use serve::server::{BindError, Export, Hangup, Limits, Listen, Server, Stopper, 
 use crate::memory::Memory;
 
 /// A server that runs until it is dropped.
-pub(crate) struct Served {
+pub(crate) struct RunningServer {
     pub(crate) uri: String,
     socket: PathBuf,
     stopper: Stopper,
@@ -32,7 +32,7 @@ pub(crate) fn export(name: &str, memory: &Arc<Memory>) -> Export {
     Export { name: name.to_owned(), description: "a drive of a test".to_owned(), disk, hangup: Hangup::default() }
 }
 
-impl Served {
+impl RunningServer {
     /// Serves this drive as the default export.
     pub(crate) fn one(memory: &Arc<Memory>, limits: Limits) -> Self {
         Self::new(vec![export("", memory)], limits)
@@ -82,7 +82,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for RunningServer {
     fn drop(&mut self) {
         self.stop();
         if !std::thread::panicking() {

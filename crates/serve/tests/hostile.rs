@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use base::engine::Rng;
-use serve::engine::{Command, OnViolation, Pace, Reply};
+use serve::engine::{Command, Pace, Reply, ViolationCallback};
 use serve::server::{Export, Hangup, Limits, Tls};
 use serve::{Disk, Engine, EngineOptions};
 use study::catalogue::Device;
@@ -19,7 +19,7 @@ use tokio_rustls::rustls::ClientConfig;
 
 use crate::certificates::{Certificates, secure};
 use crate::client::{Client, FLUSH, READ, TRIM, WRITE, connect, head, hello};
-use crate::fixture::{Served, export, patient};
+use crate::fixture::{RunningServer, export, patient};
 use crate::memory::{Memory, PATIENCE};
 use crate::programs::installed;
 
@@ -228,14 +228,14 @@ fn limits() -> Limits {
 }
 
 /// A server of the drive `good`, and of another drive for hostile clients.
-fn serve(good: Arc<dyn Disk>, tls: Option<Tls>) -> Served {
+fn serve(good: Arc<dyn Disk>, tls: Option<Tls>) -> RunningServer {
     let other = Memory::new(1 << 20, 1);
     let description = "a drive of a test".to_owned();
     let good = Export { name: "good".to_owned(), description, disk: good, hangup: Hangup::default() };
     let exports = vec![good, export("", &other), export("other", &other)];
     match tls {
-        None => Served::new(exports, limits()),
-        Some(tls) => Served::secure(exports, limits(), tls),
+        None => RunningServer::new(exports, limits()),
+        Some(tls) => RunningServer::secure(exports, limits(), tls),
     }
 }
 
@@ -281,7 +281,7 @@ impl Drop for Child {
 }
 
 /// QEMU as a client through TLS, which serves the drive on at `socket`: fio's URI cannot name certificates for libnbd.
-fn through_tls(served: &Served, certificates: &Certificates, socket: &Path) -> Child {
+fn through_tls(served: &RunningServer, certificates: &Certificates, socket: &Path) -> Child {
     let credentials = format!("tls-creds-x509,id=t,endpoint=client,dir={}", certificates.path().display());
     let place = format!("file.server.type=unix,file.server.path={}", served.socket().display());
     let export =
@@ -313,7 +313,7 @@ fn fio(uri: &str) -> Option<Child> {
 fn besiege_for_long(certificates: Option<&Certificates>) {
     let seed = u64::from(process::id());
     let device = Device::open("demo").expect("it is built in");
-    let on_violation: OnViolation = Box::new(|violation| println!("violation: {violation}"));
+    let on_violation: ViolationCallback = Box::new(|violation| println!("violation: {violation}"));
     let options = EngineOptions { pace: Pace::Max, verify: Some(on_violation), ..EngineOptions::new(device) };
     let engine = Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"));
     let served = serve(Arc::new(engine.clone()), certificates.map(load));

@@ -7,12 +7,12 @@ use base::units::Bytes;
 use serve::server::Limits;
 
 use crate::client::{Client, READ, WRITE, connect, head, until_closed};
-use crate::fixture::{Served, patient};
+use crate::fixture::{RunningServer, patient};
 use crate::memory::{Memory, PATIENCE};
 
 /// Waits until a connection has ended for this reason.
 #[track_caller]
-fn await_end(served: &Served, why: &str) {
+fn await_end(served: &RunningServer, why: &str) {
     let start = Instant::now();
     while !served.ended().iter().any(|ended| ended == why) {
         assert!(start.elapsed() < PATIENCE, "`{why}`, {:?}", served.ended());
@@ -23,7 +23,7 @@ fn await_end(served: &Served, why: &str) {
 #[test]
 fn a_connection_has_room_for_so_many_requests() {
     let memory = Memory::new(1 << 20, 1);
-    let served = Served::one(&memory, Limits { requests: 4, ..patient() });
+    let served = RunningServer::one(&memory, Limits { requests: 4, ..patient() });
     let mut client = Client::new(served.socket(), "");
     memory.hold();
     for i in 0..20 {
@@ -40,7 +40,7 @@ fn a_connection_has_room_for_so_many_requests() {
 #[test]
 fn a_connection_has_room_for_so_many_bytes() {
     let memory = Memory::new(64 << 20, 2);
-    let served = Served::one(&memory, Limits { bytes: Bytes::new(32 << 20), ..patient() });
+    let served = RunningServer::one(&memory, Limits { bytes: Bytes::new(32 << 20), ..patient() });
     let mut client = Client::new(served.socket(), "");
     memory.hold();
     for i in 0..8 {
@@ -62,7 +62,7 @@ fn a_connection_has_room_for_so_many_bytes() {
 #[test]
 fn refused_requests_take_room_too() {
     let memory = Memory::new(1 << 20, 3);
-    let served = Served::one(&memory, Limits { requests: 8, stall: Duration::from_millis(100), ..patient() });
+    let served = RunningServer::one(&memory, Limits { requests: 8, stall: Duration::from_millis(100), ..patient() });
     let mut client = Client::new(served.socket(), "");
     // The client reads no replies, so the server stops reading requests and then closes the connection.
     let nonsense = head(99, 0, 1, 0, 0).repeat(100);
@@ -74,7 +74,7 @@ fn refused_requests_take_room_too() {
 #[test]
 fn further_clients_wait_until_a_connection_ends() {
     let memory = Memory::new(1 << 20, 4);
-    let served = Served::one(&memory, Limits { connections: 2, ..patient() });
+    let served = RunningServer::one(&memory, Limits { connections: 2, ..patient() });
     let [first, mut second] = [(); 2].map(|()| Client::new(served.socket(), ""));
     let mut third = connect(served.socket());
     third.set_read_timeout(Some(Duration::from_millis(50))).expect("a socket");
@@ -89,7 +89,7 @@ fn further_clients_wait_until_a_connection_ends() {
 #[test]
 fn a_handshake_takes_no_longer_than_its_limit() {
     let memory = Memory::new(1 << 20, 5);
-    let served = Served::one(&memory, Limits { handshake: Duration::from_millis(100), ..patient() });
+    let served = RunningServer::one(&memory, Limits { handshake: Duration::from_millis(100), ..patient() });
     // A client that has chosen its export may be idle for longer than the handshake.
     let mut idle = Client::new(served.socket(), "");
     let mut silent = connect(served.socket());
@@ -110,7 +110,7 @@ fn a_handshake_takes_no_longer_than_its_limit() {
 #[test]
 fn a_client_that_does_not_read_is_given_up_and_harms_nobody() {
     let memory = Memory::new(16 << 20, 6);
-    let served = Served::one(&memory, Limits { stall: Duration::from_millis(300), ..patient() });
+    let served = RunningServer::one(&memory, Limits { stall: Duration::from_millis(300), ..patient() });
     let mut other = Client::new(served.socket(), "");
     let mut deaf = Client::new(served.socket(), "");
     for i in 0..8 {
@@ -132,7 +132,7 @@ fn a_client_that_does_not_read_is_given_up_and_harms_nobody() {
 fn a_client_that_stalls_inside_a_request_gives_its_place_to_others() {
     let memory = Memory::new(1 << 20, 8);
     let limits = Limits { connections: 2, stall: Duration::from_millis(100), ..patient() };
-    let served = Served::one(&memory, limits);
+    let served = RunningServer::one(&memory, limits);
     let write = [head(WRITE, 0, 7, 0, 4096), vec![5; 100]].concat();
     // Within the payload of a write, of a write that is refused, and within the head.
     let refused = [head(WRITE, 0, 7, 1 << 40, 4096), vec![5; 100]].concat();
@@ -159,7 +159,7 @@ fn a_client_that_stalls_inside_a_request_gives_its_place_to_others() {
 #[test]
 fn a_client_that_sends_a_payload_byte_by_byte_is_served() {
     let memory = Memory::new(1 << 20, 7);
-    let served = Served::one(&memory, patient());
+    let served = RunningServer::one(&memory, patient());
     let mut slow = Client::new(served.socket(), "");
     let mut other = Client::new(served.socket(), "");
     let request = [head(WRITE, 0, 7, 512, 512), vec![5; 512]].concat();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use base::engine::Rng;
 use base::units::Sectors;
-use serve::{Disk, Job, Operation, Returned};
+use serve::{Disk, Job, JobResult, Operation};
 
 const SECTOR: usize = 512;
 
@@ -15,7 +15,7 @@ const SECTOR: usize = 512;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
-struct State {
+struct MemoryState {
     bytes: Vec<u8>,
     /// The content that a power cut would leave.
     durable: Vec<u8>,
@@ -35,7 +35,7 @@ struct State {
 
 /// A drive in memory that answers late and in any order.
 pub(crate) struct Memory {
-    state: Mutex<State>,
+    state: Mutex<MemoryState>,
     /// Signals that jobs have come or were released.
     changed: Condvar,
     wake: Mutex<Sender<()>>,
@@ -46,7 +46,7 @@ impl Memory {
     /// The seed draws the order of the answers.
     pub(crate) fn new(bytes: usize, seed: u64) -> Arc<Self> {
         let (wake, woken) = channel();
-        let state = State { bytes: vec![0; bytes], durable: vec![0; bytes], ..State::default() };
+        let state = MemoryState { bytes: vec![0; bytes], durable: vec![0; bytes], ..MemoryState::default() };
         let memory = Arc::new(Self {
             state: Mutex::new(state),
             changed: Condvar::new(),
@@ -60,7 +60,7 @@ impl Memory {
         memory
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MemoryState> {
         self.state.lock().expect("no test panics with it")
     }
 
@@ -142,12 +142,12 @@ fn answer(woken: &Receiver<()>, seed: u64, drive: impl Fn() -> Option<Arc<Memory
     while woken.recv().is_ok() {
         let Some(drive) = drive() else { return };
         while let Some((job, result)) = drive.state().next(&mut rng) {
-            (job.answer)(Ok(Returned { data: result, address: None }));
+            (job.answer)(Ok(JobResult { data: result, address: None }));
         }
     }
 }
 
-impl State {
+impl MemoryState {
     /// Carries out a random outstanding job.
     fn next(&mut self, rng: &mut Rng) -> Option<(Job, Vec<u8>)> {
         if self.held || self.waiting.is_empty() {

@@ -8,7 +8,7 @@ use base::engine::Rng;
 use serve::server::{Listen, Server, Tls};
 
 use crate::certificates::Certificates;
-use crate::fixture::{Served, export, patient};
+use crate::fixture::{RunningServer, export, patient};
 use crate::memory::Memory;
 
 const SIZE: usize = 8 << 20;
@@ -50,7 +50,7 @@ fn nbdinfo_reads_what_the_server_says() {
         return;
     }
     let memory = Memory::new(SIZE, 1);
-    let served = Served::one(&memory, patient());
+    let served = RunningServer::one(&memory, patient());
     let folder = Path::new(".");
     let json: serde_json::Value =
         serde_json::from_str(&run(folder, "nbdinfo", &["--json", &served.uri])).expect("JSON");
@@ -87,7 +87,7 @@ fn nbdinfo_nbdcopy_and_qemu_img_come_through_tls() {
     certificates.write("in", &content);
     let (memory, here) = (Memory::new(SIZE, 6), certificates.path());
     let load = |verifies| Tls::load(here, verifies).unwrap_or_else(|error| panic!("{error}"));
-    let unix = Served::secure(vec![export("", &memory)], patient(), load(true));
+    let unix = RunningServer::secure(vec![export("", &memory)], patient(), load(true));
     let listen = Listen::Tcp("127.0.0.1:0".parse().expect("an address"));
     let server = Server::bind_tls(&listen, patient(), load(true)).expect("it listens");
     let (uri, stopper) = (server.uri(""), server.stopper());
@@ -127,7 +127,7 @@ fn nbdcopy_copies_both_ways() {
     std::fs::write(folder.path().join("in"), &content).expect("written");
     for options in [&[][..], &["--connections=4"], &["--synchronous"], &["--request-size=32768"]] {
         let memory = Memory::new(SIZE, 2);
-        let served = Served::one(&memory, patient());
+        let served = RunningServer::one(&memory, patient());
         let copy = |from: &str, to: &str| run(folder.path(), "nbdcopy", &[options, &["--flush", from, to]].concat());
         copy("in", &served.uri);
         assert!(memory.durable() == content, "{options:?}: what is flushed is the image");
@@ -143,7 +143,7 @@ fn qemu_io_reads_and_writes_all_kinds() {
         return;
     }
     let memory = Memory::new(SIZE, 3);
-    let served = Served::one(&memory, patient());
+    let served = RunningServer::one(&memory, patient());
     let commands = [
         "write -P 0xab 4k 64k",
         "read -P 0xab 4k 64k",
@@ -177,7 +177,7 @@ fn qemu_img_converts_compares_and_measures() {
     let content = image(4);
     std::fs::write(folder.path().join("in"), &content).expect("written");
     let memory = Memory::new(SIZE, 4);
-    let served = Served::one(&memory, patient());
+    let served = RunningServer::one(&memory, patient());
     let qemu_img = |arguments: &[&str]| run(folder.path(), "qemu-img", arguments);
     qemu_img(&["convert", "-n", "-W", "-f", "raw", "-O", "raw", "in", &served.uri]);
     assert!(memory.bytes() == content);
@@ -209,7 +209,7 @@ fn fio_verifies_what_it_wrote_and_trims() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let memory = Memory::new(SIZE, 5);
-    let served = Served::one(&memory, patient());
+    let served = RunningServer::one(&memory, patient());
     let uri = format!("--uri={}", served.uri);
     let fio = |arguments: &[&str]| {
         let said = run(folder.path(), "fio", &[&FIO[..], &[&uri], arguments].concat());

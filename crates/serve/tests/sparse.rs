@@ -9,7 +9,7 @@ use serve::{Engine, EngineOptions};
 use study::catalogue::Device;
 
 use crate::client::{Client, FLUSH, READ, TRIM, WRITE};
-use crate::fixture::{Served, patient};
+use crate::fixture::{RunningServer, patient};
 use crate::programs::{installed, run};
 
 const DRIVE: &str = "name = \"sparse\"\n\
@@ -23,7 +23,7 @@ const KIB: u64 = 1 << 10;
 type Range = (u64, u64, bool);
 
 /// A new drive, served.
-fn drive() -> (Engine, Served) {
+fn drive() -> (Engine, RunningServer) {
     let device = Device::parse(DRIVE.to_owned()).unwrap_or_else(|faults| panic!("{faults}"));
     let options = EngineOptions { pace: Pace::Max, ..EngineOptions::new(device) };
     let engine = Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"));
@@ -33,7 +33,7 @@ fn drive() -> (Engine, Served) {
         disk: Arc::new(engine.clone()),
         hangup: Hangup::default(),
     };
-    (engine, Served::new(vec![export], patient()))
+    (engine, RunningServer::new(vec![export], patient()))
 }
 
 /// The bytes of all reads so far, and the event hash: neither may change by queries.
@@ -45,7 +45,7 @@ fn reads(engine: &Engine) -> (u64, String) {
 
 /// Writes some ranges and trims a part of them; the first range is still in the write buffer. Returns the expected extents of the
 /// drive.
-fn fill(served: &Served, capacity: u64) -> Vec<Range> {
+fn fill(served: &RunningServer, capacity: u64) -> Vec<Range> {
     let mut client = Client::new(served.socket(), "");
     let mut write = |at: u64, length: u64, byte: u8| {
         client.call((WRITE, 0), (at, length as u32), &vec![byte; length as usize]);

@@ -11,9 +11,9 @@ use base::engine::Rng;
 use serve::server::{BindError, Limits, Listen, Server, Tls};
 use tokio_rustls::rustls::ClientConfig;
 
-use crate::certificates::{Certificates, Secured, ask_for_tls, secure};
+use crate::certificates::{Certificates, TlsClient, ask_for_tls, secure};
 use crate::client::{Client, DISC, FLUSH, READ, WRITE, connect, hello, until_closed};
-use crate::fixture::{Served, export, patient};
+use crate::fixture::{RunningServer, export, patient};
 use crate::memory::{Memory, PATIENCE};
 
 fn load(certificates: &Certificates, verifies_clients: bool) -> Tls {
@@ -21,14 +21,14 @@ fn load(certificates: &Certificates, verifies_clients: bool) -> Tls {
 }
 
 /// A client of the default export.
-fn client(served: &Served, config: &Arc<ClientConfig>) -> Client<Secured<UnixStream>> {
+fn client(served: &RunningServer, config: &Arc<ClientConfig>) -> Client<TlsClient<UnixStream>> {
     let stream = secure(connect(served.socket()), config).expect("TLS");
     Client::choose(stream, "").expect("the export")
 }
 
 /// Waits until a connection has ended for a reason that begins with `why`.
 #[track_caller]
-fn await_end(served: &Served, why: &str) {
+fn await_end(served: &RunningServer, why: &str) {
     let start = Instant::now();
     while !served.ended().iter().any(|ended| ended.starts_with(why)) {
         assert!(start.elapsed() < PATIENCE, "`{why}`, {:?}", served.ended());
@@ -41,7 +41,7 @@ fn through_tls_everything_is_as_without() {
     let certificates = Certificates::new();
     for verifies_clients in [false, true] {
         let memory = Memory::new(64 << 20, 1);
-        let served = Served::secure(vec![export("", &memory)], patient(), load(&certificates, verifies_clients));
+        let served = RunningServer::secure(vec![export("", &memory)], patient(), load(&certificates, verifies_clients));
         assert!(served.uri.starts_with("nbds+unix:///?socket="), "{}", served.uri);
         let config = certificates.client(verifies_clients.then_some(&certificates));
         let mut one = client(&served, &config);
@@ -71,7 +71,7 @@ fn through_tls_everything_is_as_without() {
 fn without_tls_no_export_is_there() {
     let certificates = Certificates::new();
     let memory = Memory::new(1 << 20, 2);
-    let served = Served::secure(vec![export("", &memory)], patient(), load(&certificates, false));
+    let served = RunningServer::secure(vec![export("", &memory)], patient(), load(&certificates, false));
     let mut plain = connect(served.socket());
     plain.write_all(&hello("")).expect("sent");
     let mut said = [0; 18 + 20 + 15];
@@ -105,7 +105,7 @@ fn a_client_needs_the_certificate_that_the_server_asks_for() {
         (&tls, Some(&stranger), false),
         (&since, Some(&certificates), false),
     ] {
-        let served = Served::secure(vec![export("", &memory)], patient(), tls.clone());
+        let served = RunningServer::secure(vec![export("", &memory)], patient(), tls.clone());
         let stream = secure(connect(served.socket()), &certificates.client(shows));
         // With TLS 1.3 the client's handshake is over before the server has seen its certificate.
         let chosen = stream.and_then(|stream| Client::choose(stream, ""));
@@ -115,7 +115,7 @@ fn a_client_needs_the_certificate_that_the_server_asks_for() {
         }
     }
     // Neither does the client trust the server.
-    let served = Served::secure(vec![export("", &memory)], patient(), load(&stranger, false));
+    let served = RunningServer::secure(vec![export("", &memory)], patient(), load(&stranger, false));
     assert!(secure(connect(served.socket()), &certificates.client(None)).is_err());
 }
 
@@ -124,7 +124,7 @@ fn a_handshake_that_stalls_ends_and_garbage_harms_nobody() {
     let certificates = Certificates::new();
     let memory = Memory::new(1 << 20, 4);
     let limits = Limits { handshake: Duration::from_millis(1500), connections: 12, ..patient() };
-    let served = Served::secure(vec![export("", &memory)], limits, load(&certificates, true));
+    let served = RunningServer::secure(vec![export("", &memory)], limits, load(&certificates, true));
     let config = certificates.client(Some(&certificates));
     // A client that has chosen its export may be idle for longer than the handshake.
     let mut idle = client(&served, &config);
@@ -180,7 +180,7 @@ fn a_client_that_does_not_read_is_given_up_through_tls_too() {
     let certificates = Certificates::new();
     let memory = Memory::new(16 << 20, 5);
     let limits = Limits { stall: Duration::from_millis(300), ..patient() };
-    let served = Served::secure(vec![export("", &memory)], limits, load(&certificates, false));
+    let served = RunningServer::secure(vec![export("", &memory)], limits, load(&certificates, false));
     let mut deaf = client(&served, &certificates.client(None));
     for i in 0..8 {
         deaf.send((READ, 0), i, (0, 4 << 20), &[]);

@@ -25,7 +25,7 @@ use base::units::Lpn;
 use flash::backend::{Payload, SlotContent};
 use flash::nand::{Sector, SectorKind, SectorMask};
 
-use ftl::{Origin, Planted, Sabotage};
+use ftl::{Origin, PlantedBug, Sabotage};
 
 use crate::spec::ResolvedBuffer;
 use ftl::full_mask;
@@ -94,7 +94,7 @@ pub(crate) struct Buffer {
     /// The batch that the log is writing, and the number of batches so far.
     batch: Option<Batch>,
     batches: u64,
-    planted: Planted,
+    planted: PlantedBug,
 }
 
 impl Buffer {
@@ -118,12 +118,12 @@ impl Buffer {
             outstanding: VecDeque::from([0]),
             batch: None,
             batches: 0,
-            planted: Planted::default(),
+            planted: PlantedBug::default(),
         }
     }
 
     /// Makes the buffer of a device with a planted bug, for tests of the checkers.
-    pub(crate) const fn with(mut self, planted: Planted) -> Self {
+    pub(crate) const fn with(mut self, planted: PlantedBug) -> Self {
         self.planted = planted;
         self
     }

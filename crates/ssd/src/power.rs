@@ -3,7 +3,7 @@
 use base::io::Io;
 use base::units::{Span, Time};
 use flash::nand::Sector;
-use ftl::{Event, HostEvent, Mount, Sabotage, Saved};
+use ftl::{Event, HostEvent, Mount, Sabotage, SavedSectors};
 
 use crate::buffer::Buffer;
 use crate::no_ftl::NoFtl;
@@ -151,7 +151,7 @@ impl<S: Sector> Ssd<S> {
             return;
         }
         let Some(log) = self.ftl.flush_log() else { return };
-        for Saved { lpn, mask, psn, first } in log.take_saved() {
+        for SavedSectors { lpn, mask, psn, first } in log.take_saved() {
             let media = self.backend.media();
             let buffer = self.clients.buffer.as_mut().expect("only a buffer is flushed");
             buffer.restore(lpn, mask, |i| {

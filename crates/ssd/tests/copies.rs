@@ -4,7 +4,7 @@
 use base::engine::Rng;
 use base::io::IoKind;
 use base::units::Span;
-use flash::nand::{Failing, Sector, Stamp};
+use flash::nand::{FaultKind, Sector, Stamp};
 use ssd::{Counters, Drive, ResolvedDevice, Ssd};
 
 use crate::twins::{SilentObserver, TwinStep, end_alike, happens, resolve};
@@ -23,7 +23,7 @@ fn draw(rng: &mut Rng, pages: u64, with_faults: bool) -> TwinStep {
     let start = rng.below(pages);
     match rng.below(100) {
         0 => TwinStep::CutPower,
-        1 if with_faults => TwinStep::Fail(Failing::ALL[rng.below(3) as usize], rng.below(40)),
+        1 if with_faults => TwinStep::Fail(FaultKind::ALL[rng.below(3) as usize], rng.below(40)),
         2..45 => TwinStep::Submit(IoKind::Write, start * PAGE, PAGE * (1 + rng.below((pages - start).min(3)))),
         45..50 => TwinStep::Submit(IoKind::Read, start * PAGE, PAGE),
         50..52 => TwinStep::Submit(IoKind::Discard, start * PAGE, PAGE),

@@ -5,7 +5,7 @@ use base::engine::Rng;
 use base::io::IoKind;
 use base::units::Span;
 use flash::backend::Op;
-use flash::nand::{Failing, Stamp};
+use flash::nand::{FaultKind, Stamp};
 use ssd::{Drive, Precondition, ResolvedDevice, Ssd};
 
 use crate::twins::{SilentObserver, TwinStep, end_alike, happens, resolve};
@@ -26,7 +26,7 @@ fn draw(rng: &mut Rng, sectors: u64, with_faults: bool) -> TwinStep {
     let start = rng.below(units) * UNIT;
     match rng.below(200) {
         0 => TwinStep::CutPower,
-        1 if with_faults => TwinStep::Fail(Failing::ALL[rng.below(3) as usize], rng.below(40)),
+        1 if with_faults => TwinStep::Fail(FaultKind::ALL[rng.below(3) as usize], rng.below(40)),
         2..90 => TwinStep::Submit(IoKind::Read, start, UNIT),
         90..105 => TwinStep::Submit(IoKind::Read, start + rng.below(UNIT), 1),
         105..120 => TwinStep::Submit(IoKind::Read, start, UNIT * (1 + rng.below((units - start / UNIT).min(9)))),

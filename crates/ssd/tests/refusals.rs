@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors};
-use flash::nand::{Failing, Stamp};
+use flash::nand::{FaultKind, Stamp};
 use ssd::{Completion, Drive, QueueId, Request, Spec, Ssd, Status};
 
 const UNIT: u64 = 8;
@@ -87,7 +87,7 @@ impl CheckedDrive {
         }
         assert_eq!(self.request(IoKind::Flush, 0, Vec::new()).status, Status::Done);
         for nth in 8..4096 {
-            self.drive.media_mut().faults_mut().fail_soon(Failing::Program, nth);
+            self.drive.media_mut().faults_mut().fail_soon(FaultKind::Program, nth);
         }
         let refused = (0..100_000).find(|i| self.write(i * 7 % self.units()) != Status::Done);
         assert!(refused.is_some_and(|i| i > 0), "a write after the flush was acknowledged");

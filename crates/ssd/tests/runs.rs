@@ -4,7 +4,7 @@
 use base::engine::Rng;
 use base::io::IoKind;
 use base::units::Span;
-use flash::nand::{Failing, Sector, Stamp};
+use flash::nand::{FaultKind, Sector, Stamp};
 use ssd::{Drive, Precondition, ResolvedDevice, Ssd};
 
 use crate::twins::{SilentObserver, TwinStep, end_alike, happens, resolve};
@@ -25,7 +25,7 @@ fn draw(rng: &mut Rng, units: u64, with_faults: bool) -> TwinStep {
     let start = if rng.chance(0.7) { rng.below(units / 8) } else { rng.below(units) };
     match rng.below(100) {
         0..2 => TwinStep::CutPower,
-        2 if with_faults => TwinStep::Fail(Failing::ALL[rng.below(3) as usize], rng.below(40)),
+        2 if with_faults => TwinStep::Fail(FaultKind::ALL[rng.below(3) as usize], rng.below(40)),
         3..32 => TwinStep::Submit(IoKind::Write, start * UNIT, UNIT * (1 + rng.below((units - start).min(6)))),
         32..36 => TwinStep::Submit(IoKind::Write, start * UNIT + 1, 2),
         36..56 => TwinStep::Submit(IoKind::Read, start * UNIT, UNIT * (1 + rng.below((units - start).min(3)))),

@@ -4,7 +4,7 @@ use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Psn, Sectors, SuperblockId};
 use flash::nand::{FaultSpec, Faults, Media, Sector, Spare, Stamp};
-use ftl::Planted;
+use ftl::PlantedBug;
 use ssd::{Completion, Drive, Precondition, QueueId, Request, ResolvedDevice, Spec, Ssd};
 
 /// A drive with pools of 96 superblocks of 64 slots.
@@ -57,7 +57,7 @@ fn laid(resolved: &ResolvedDevice, seed: u64) -> Vec<u32> {
     let mut media = Media::new(resolved.geometry.clone(), endurance, one_shot, faults);
     let mut versions = vec![0; resolved.units as usize];
     let mut rng = Rng::stream(seed, "test");
-    assert!(resolved.family.lay_out_steady(&mut media, &mut rng, Planted::default(), &mut |batch, version| {
+    assert!(resolved.family.lay_out_steady(&mut media, &mut rng, PlantedBug::default(), &mut |batch, version| {
         batch.iter().for_each(|lpn| versions[lpn.index()] = version);
     }));
     assert!(versions.iter().all(|version| *version > 0), "every unit has been laid out");

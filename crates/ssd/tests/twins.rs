@@ -4,7 +4,7 @@
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Span};
 use flash::backend::{Observer, Phase};
-use flash::nand::{Failing, Sector};
+use flash::nand::{FaultKind, Sector};
 use ssd::{Completion, Drive, QueueId, Request, ResolvedDevice, Spec, Ssd};
 
 /// An observer that asks for every command and records nothing.
@@ -33,7 +33,7 @@ pub(crate) enum TwinStep {
     Pass(Span),
     /// The power fails and comes back; time passes until the drive takes requests again.
     CutPower,
-    Fail(Failing, u64),
+    Fail(FaultKind, u64),
 }
 
 /// Carries out a step on a drive. Each sector of a write gets this content.

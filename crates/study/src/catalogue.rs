@@ -6,7 +6,7 @@ mod workload;
 
 use std::path::{Path, PathBuf};
 
-use crate::config::{Fault, Faults, did_you_mean};
+use crate::config::{ConfigFault, Faults, did_you_mean};
 
 pub use device::{Device, device, device_from};
 pub use study::study;
@@ -34,7 +34,7 @@ fn named<'a>(path: &Path, kind: &str, command: &str, all: &[(&str, &'a str)]) ->
         return Ok(None);
     }
     let meant = beside.map_or(meant, |file| format!("did you mean `{}`? otherwise ", file.display()));
-    let fault = Fault {
+    let fault = ConfigFault {
         path: Some(path.to_owned()),
         line: None,
         key: String::new(),

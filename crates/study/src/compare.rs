@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::caution::{Caution, cautions};
-use crate::config::{Document, Fault, Faults};
+use crate::config::{ConfigFault, Document, Faults};
 use crate::curves::CurveSpread;
 use crate::execute::StudyOutcome;
 use crate::plan::{AxisSpec, Failures, Label, Plan, Point, PointSpec, RunSpec, StudySpec};
@@ -85,7 +85,7 @@ pub fn plan(workload: &Path, devices: &[PathBuf], seeds: &[u64], run: &RunSpec) 
         figures: Vec::new(),
     };
     if let Some(again) = twin(devices) {
-        let fault = Fault {
+        let fault = ConfigFault {
             path: Some(again.to_owned()),
             line: None,
             key: String::new(),

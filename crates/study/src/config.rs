@@ -18,7 +18,7 @@ mod texts;
 pub use base::suggest::did_you_mean;
 
 pub use document::{Document, load};
-pub use fault::{Fault, Faults};
+pub use fault::{ConfigFault, Faults};
 pub use parse::text;
 pub(crate) use renamed::renamed;
 pub use renamed::{FormerName, RENAMED};

@@ -33,7 +33,7 @@ use crate::store::Digest;
 use crate::summary::Summary;
 
 pub use crate::session::Program;
-pub use claims::{Claim, ExpectationResult, Isolation, LeftOut, Verdict, claims, natural};
+pub use claims::{Claim, ExpectationResult, Isolation, OmittedPoints, Verdict, claims, natural};
 pub use document::{SCHEMA, Studies, json};
 pub use keys::{KeyList, PlannedRun, list_keys, write_keys};
 pub use save::check_snapshots;

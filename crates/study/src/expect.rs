@@ -63,10 +63,10 @@ pub struct ExpectSpec {
     pub within: Option<WithinRange>,
     /// The number at one point has this ratio to that at another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ratio: Option<RatioOf>,
+    pub ratio: Option<RatioExpectation>,
     /// The number at one point exceeds that at another by this much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub difference: Option<DifferenceOf>,
+    pub difference: Option<DifferenceExpectation>,
     /// The number rises or falls along an axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monotonic: Option<Monotonic>,
@@ -84,7 +84,7 @@ pub struct ExpectSpec {
     pub equal: Option<Equal>,
     /// The numbers must ascend in this order of points.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub order: Option<Ascending>,
+    pub order: Option<AscendingOrder>,
 }
 
 /// The numbers to which the inputs of a measurement were fitted.
@@ -155,8 +155,8 @@ pub struct WithinRange {
 
 /// `ratio`: the number at `at` divided by the number at `to`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RatioOf {
+#[serde(rename = "RatioOf", deny_unknown_fields)]
+pub struct RatioExpectation {
     /// The point of the dividend.
     pub at: Assignment,
     /// The point of the divisor.
@@ -167,8 +167,8 @@ pub struct RatioOf {
 
 /// `difference`: the number at `at` minus the number at `to`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DifferenceOf {
+#[serde(rename = "DifferenceOf", deny_unknown_fields)]
+pub struct DifferenceExpectation {
     /// The point of the minuend.
     pub at: Assignment,
     /// The point of the subtrahend.
@@ -255,8 +255,8 @@ pub struct Equal {
 
 /// `order`: each number exceeds the previous one.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Ascending {
+#[serde(rename = "Ascending", deny_unknown_fields)]
+pub struct AscendingOrder {
     /// The points, in order of their numbers, smallest first.
     pub of: Vec<Assignment>,
     /// The least excess over the previous number.
@@ -268,14 +268,14 @@ pub struct Ascending {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Condition<'a> {
     Within(&'a WithinRange),
-    Ratio(&'a RatioOf),
-    Difference(&'a DifferenceOf),
+    Ratio(&'a RatioExpectation),
+    Difference(&'a DifferenceExpectation),
     Monotonic(&'a Monotonic),
     Linear(&'a Linear),
     Saturates(&'a Saturates),
     Bounded(&'a BoundedRange),
     Equal(&'a Equal),
-    Order(&'a Ascending),
+    Order(&'a AscendingOrder),
 }
 
 impl Bound {
@@ -290,7 +290,7 @@ impl Bound {
     }
 }
 
-impl DifferenceOf {
+impl DifferenceExpectation {
     /// Both bounds as numbers of this dimension; `None` if a unit of measure is missing or does not fit.
     pub(crate) fn bounds(&self, unit: Dimension) -> Option<(f64, f64)> {
         let [low, high] = &self.between;
@@ -342,10 +342,10 @@ impl ExpectSpec {
         let left_out = self.left_out.iter().enumerate();
         all.extend(left_out.map(|(i, out)| (format!("left-out[{i}].where"), &out.filter)));
         all.extend(self.per.iter().map(|per| ("per".to_owned(), per)));
-        if let Some(RatioOf { at, to, .. }) = &self.ratio {
+        if let Some(RatioExpectation { at, to, .. }) = &self.ratio {
             all.extend([("ratio.at".to_owned(), at), ("ratio.to".to_owned(), to)]);
         }
-        if let Some(DifferenceOf { at, to, .. }) = &self.difference {
+        if let Some(DifferenceExpectation { at, to, .. }) = &self.difference {
             all.extend([("difference.at".to_owned(), at), ("difference.to".to_owned(), to)]);
         }
         if let Some(order) = &self.order {

@@ -21,7 +21,7 @@ use base::units::{Age, Span, Temperature};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ssd::{Precondition, Storage};
-use workload::measure::Measured;
+use workload::measure::MeasureKeys;
 
 pub use crate::label::{Assignment, Label, OneOrMany};
 pub use builtin::builtin;
@@ -35,7 +35,7 @@ pub use point::{ConcurrentWorkload, Point};
 pub use reading::ReadingSpec;
 pub(crate) use reading::UnknownRule;
 pub use seeds::{MOST_SEEDS, seeds_from};
-pub use workload::measure::Until;
+pub use workload::measure::TargetState;
 
 use crate::metric::Metric;
 use crate::run::{Amount, Stop, Window};
@@ -213,7 +213,7 @@ pub struct RunSpec {
     /// `measure` or `limit` is given. With `worn` the run lasts until the drive refuses a write because too many of its
     /// blocks have failed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub until: Option<Until>,
+    pub until: Option<TargetState>,
     /// The length of a round of `until`. The default writes a tenth of the capacity; for `worn`, a hundred capacities,
     /// or all of a trace, a script or a job file.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -253,8 +253,8 @@ impl RunSpec {
         }
     }
 
-    const fn measured(&self) -> Measured {
-        Measured { warm_up: self.warm_up, until: self.until, round: self.round, measure: self.measure }
+    const fn measured(&self) -> MeasureKeys {
+        MeasureKeys { warm_up: self.warm_up, until: self.until, round: self.round, measure: self.measure }
     }
 
     /// The faults of keys that exclude each other, or need one another.
@@ -263,7 +263,7 @@ impl RunSpec {
         if self.measure.is_some() && self.limit.is_some() {
             faults.push(Fault::new("measure", "both `measure` and `limit` end the run", "leave one of them out"));
         }
-        let is_life = self.until == Some(Until::Worn);
+        let is_life = self.until == Some(TargetState::Worn);
         if is_life && self.limit.is_some() {
             let message = "until = \"worn\" runs to the end of the drive's life";
             faults.push(Fault::new("limit", message, "leave one of them out, or end earlier with `rounds`"));

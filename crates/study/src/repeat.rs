@@ -138,7 +138,7 @@ mod tests {
 
     use super::*;
     use crate::summary::{Provenance, Report};
-    use crate::testing::{settled, summary as summary_of, two_flows};
+    use crate::testing::{self, settled, two_flows};
 
     fn summary(seed: u64) -> Summary {
         let (about, result) = (Provenance { seed, ..Provenance::default() }, settled(small::mixed()));
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn each_of_several_flows_has_its_metrics() {
-        let summary = summary_of(&two_flows());
+        let summary = testing::summary(&two_flows());
         let one = RepeatedRuns::stages(vec![vec![summary.clone()], vec![summary]]).remove(0);
         assert_eq!(one.metrics["flow.reader.requests-per-s"].n, 2);
         assert!(one.metrics.contains_key("flow.writer.write.p99"), "{:?}", one.metrics.keys());

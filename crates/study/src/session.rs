@@ -71,7 +71,7 @@ use crate::plan::RunSpec;
 use crate::run::{RequestLog, Window};
 use crate::summary::Provenance;
 use crate::watch::Watch;
-use crate::worn::WornOut;
+use crate::worn::WornOutError;
 
 pub use crate::run::{Amount, Course, Steady, Stop, WarmUp};
 pub use error::SessionError;

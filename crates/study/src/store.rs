@@ -43,7 +43,7 @@ pub use merge::MergeReport;
 pub use model::MODEL;
 pub use row::{Facts, Row, RowError, columns};
 pub use states::DEFAULT_LIMIT;
-pub use studies::{PointOf, StudyOf};
+pub use studies::{StudyPoint, StudyPoints};
 pub use timings::{Basis, PredictedTime, Timing, Timings};
 
 /// The file that marks a cache (bford.info/cachedir), whose content can be computed again: programs that make backups

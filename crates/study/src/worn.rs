@@ -6,13 +6,13 @@ use ssd::{Precondition, PreconditioningResult, ResolvedDevice};
 
 /// The error for a drive that refused a write of preconditioning.
 #[derive(Clone, Debug, PartialEq)]
-pub struct WornOut {
+pub struct WornOutError {
     step: Precondition,
     written: u64,
     units: u32,
 }
 
-impl WornOut {
+impl WornOutError {
     /// Checks the result of a preconditioning step.
     ///
     /// # Errors
@@ -23,7 +23,7 @@ impl WornOut {
     }
 }
 
-impl fmt::Display for WornOut {
+impl fmt::Display for WornOutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { step, written, units } = self;
         write!(
@@ -34,4 +34,4 @@ impl fmt::Display for WornOut {
     }
 }
 
-impl std::error::Error for WornOut {}
+impl std::error::Error for WornOutError {}

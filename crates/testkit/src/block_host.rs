@@ -38,7 +38,7 @@ pub trait Layer: Drive<Stamp> {
 
 /// The legal contents of a sector.
 #[derive(Clone, Debug, PartialEq)]
-enum Held {
+enum LegalContents {
     /// One of these stamps, of which the next read leaves one.
     OneOf(Vec<u64>),
     /// Any content; the next read decides.
@@ -51,14 +51,14 @@ pub struct BlockHost<D> {
     /// The drive, or the layer above drives.
     pub drive: D,
     rng: Rng,
-    held: Vec<Held>,
+    held: Vec<LegalContents>,
     /// By tag, each request under way with the contents that it must return if it is a read.
-    under_way: BTreeMap<Tag, (Io, Vec<Held>)>,
+    under_way: BTreeMap<Tag, (Io, Vec<LegalContents>)>,
     next_tag: Tag,
     is_volatile: bool,
     /// By sector, the contents before the changes that a power cut may undo, oldest first, each with the tag of the
     /// change.
-    past: BTreeMap<u64, Vec<(Tag, Held)>>,
+    past: BTreeMap<u64, Vec<(Tag, LegalContents)>>,
     /// Tags of the changes that have completed and are not durable.
     ended: BTreeSet<Tag>,
     /// By tag of each flush under way, the tags of the changes that it will make durable.
@@ -82,7 +82,7 @@ impl<D: Layer> BlockHost<D> {
         Self {
             drive,
             rng: Rng::stream(seed, "host"),
-            held: vec![if is_used { Held::Unknown } else { Held::OneOf(vec![0]) }; sectors],
+            held: vec![if is_used { LegalContents::Unknown } else { LegalContents::OneOf(vec![0]) }; sectors],
             under_way: BTreeMap::new(),
             next_tag: 1,
             is_volatile,
@@ -145,7 +145,7 @@ impl<D: Layer> BlockHost<D> {
     }
 
     fn change(&mut self, tag: Tag, sector: u64, stamp: u64) {
-        let before = std::mem::replace(&mut self.held[sector as usize], Held::OneOf(vec![stamp]));
+        let before = std::mem::replace(&mut self.held[sector as usize], LegalContents::OneOf(vec![stamp]));
         self.past.entry(sector).or_default().push((tag, before));
     }
 
@@ -207,19 +207,19 @@ impl<D: Layer> BlockHost<D> {
         }
         for ((sector, expected), got) in (io.start.get()..).zip(expected).zip(&completion.data) {
             match &expected {
-                Held::OneOf(allowed) => assert!(
+                LegalContents::OneOf(allowed) => assert!(
                     allowed.contains(&got.0),
                     "read {} at {} returned {:#x} for sector {sector}, allowed are {allowed:x?}",
                     completion.tag,
                     completion.end,
                     got.0,
                 ),
-                Held::Unknown => {}
+                LegalContents::Unknown => {}
             }
             // The sector keeps the content that a read has found, unless a later request changes it.
             let held = &mut self.held[sector as usize];
             if *held == expected {
-                *held = Held::OneOf(vec![got.0]);
+                *held = LegalContents::OneOf(vec![got.0]);
             }
         }
     }
@@ -227,10 +227,10 @@ impl<D: Layer> BlockHost<D> {
     /// Marks the sectors of a failed write as unknown, for later reads and for requests under way.
     fn doubt(&mut self, failed: &Io) {
         let failed = failed.start.get()..failed.end().get();
-        failed.clone().for_each(|sector| self.held[sector as usize] = Held::Unknown);
+        failed.clone().for_each(|sector| self.held[sector as usize] = LegalContents::Unknown);
         for (io, expected) in self.under_way.values_mut() {
             let of_sectors = (io.start.get()..).zip(expected).filter(|(sector, _)| failed.contains(sector));
-            of_sectors.for_each(|(_, expected)| *expected = Held::Unknown);
+            of_sectors.for_each(|(_, expected)| *expected = LegalContents::Unknown);
         }
     }
 
@@ -256,15 +256,17 @@ impl<D: Layer> BlockHost<D> {
             let held = &mut self.held[sector as usize];
             for (_, before) in past {
                 *held = match (before, &held) {
-                    (Held::OneOf(before), Held::OneOf(after)) => Held::OneOf([before, after.clone()].concat()),
-                    _ => Held::Unknown,
+                    (LegalContents::OneOf(before), LegalContents::OneOf(after)) => {
+                        LegalContents::OneOf([before, after.clone()].concat())
+                    }
+                    _ => LegalContents::Unknown,
                 };
             }
         }
         if D::FORGETS_DISCARDS {
             std::mem::take(&mut self.discarded)
                 .into_keys()
-                .for_each(|sector| self.held[sector as usize] = Held::Unknown);
+                .for_each(|sector| self.held[sector as usize] = LegalContents::Unknown);
         }
         let now = self.now();
         self.drive.power_on(now);

@@ -17,7 +17,7 @@ const REST: u32 = 1_000_000;
 
 /// A submitted request that has not completed.
 #[derive(Clone, Debug)]
-struct UnderWay {
+struct OutstandingRequest {
     io: Io,
     /// The contents of a write; empty for other requests.
     stamps: Vec<Stamp>,
@@ -32,7 +32,7 @@ pub struct Host {
     ssd: Ssd<Stamp>,
     oracle: Oracle,
     next_tag: u64,
-    under_way: BTreeMap<u64, UnderWay>,
+    under_way: BTreeMap<u64, OutstandingRequest>,
     /// For each write in the order of submission, its position in the order of completion, from 1 on; 0 while it is
     /// under way.
     completed_writes: Vec<u64>,
@@ -126,7 +126,7 @@ impl Host {
             self.oracle.submit_discard(&io);
         }
         let (order, covered) = (self.oracle.writes(), self.completed);
-        self.under_way.insert(self.next_tag, UnderWay { io, stamps: stamps.clone(), order, covered });
+        self.under_way.insert(self.next_tag, OutstandingRequest { io, stamps: stamps.clone(), order, covered });
         self.ssd.submit(self.ssd.now(), Request { tag: self.next_tag, queue, io, data: stamps });
     }
 
@@ -191,7 +191,7 @@ impl Host {
     }
 
     fn complete(&mut self, completion: &Completion<Stamp>) {
-        let UnderWay { io, stamps, order, covered } =
+        let OutstandingRequest { io, stamps, order, covered } =
             self.under_way.remove(&completion.tag).expect("a request completes once");
         assert_eq!(io, completion.io);
         self.requests[io.kind as usize] += 1;

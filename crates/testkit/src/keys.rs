@@ -32,14 +32,14 @@ pub struct Key {
     /// Name of the key, with `[]` for any member of a list and the variant of a table that has variants:
     /// `ftl.map(dftl).cmt`.
     pub name: String,
-    path: Vec<Step>,
+    path: Vec<PathSegment>,
     /// Other values of the key's type; some may be illegal.
     pub alternatives: Vec<Value>,
 }
 
 /// One level of a key's path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
+enum PathSegment {
     Key(String),
     Item(usize),
 }
@@ -61,11 +61,11 @@ impl Key {
         let mut at = &mut changed;
         for step in &self.path {
             at = match step {
-                Step::Key(key) => {
+                PathSegment::Key(key) => {
                     let table = at.as_object_mut().expect("a table");
                     table.entry(key.clone()).or_insert(Value::Null)
                 }
-                Step::Item(item) => at.get_mut(*item).expect("a member of the list"),
+                PathSegment::Item(item) => at.get_mut(*item).expect("a member of the list"),
             };
         }
         *at = value.clone();

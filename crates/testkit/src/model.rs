@@ -29,7 +29,7 @@ mod bank;
 use base::io::{Io, IoKind};
 use base::units::{Rate, Span, Time};
 
-use bank::{Bank, Grant, Part};
+use bank::{Bank, BankPart, Grant};
 
 /// The dimensions and times of an SSD in the terms of Dirik and Jacob.
 #[derive(Clone, Debug)]
@@ -71,7 +71,7 @@ pub enum Pace<'a> {
 
 /// The arrival and the end of a served request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Served {
+pub struct RequestTimes {
     /// Time at which the request arrived.
     pub arrival: Time,
     /// Time at which the request ended.
@@ -92,9 +92,9 @@ pub struct Model {
 }
 
 /// A run in progress.
-struct Run<'a> {
+struct ModelRun<'a> {
     requests: &'a [Io],
-    served: Vec<Served>,
+    served: Vec<RequestTimes>,
     /// For each request, the number of parts that banks have not finished, and the latest end of the finished ones.
     parts: Vec<(usize, Time)>,
     banks: Vec<Bank>,
@@ -130,12 +130,12 @@ impl Model {
     ///
     /// # Panics
     /// If a page is read that has not been written, or a request is neither a read nor a write.
-    pub fn run(&mut self, requests: &[Io], pace: Pace<'_>) -> Vec<Served> {
+    pub fn run(&mut self, requests: &[Io], pace: Pace<'_>) -> Vec<RequestTimes> {
         let (depth, arrivals) = match pace {
             Pace::Closed(depth) => (depth, None),
             Pace::Open(arrivals, depth) => (depth, Some(arrivals)),
         };
-        let mut run = Run {
+        let mut run = ModelRun {
             requests,
             served: Vec::new(),
             parts: Vec::new(),
@@ -182,10 +182,10 @@ impl Model {
     }
 
     /// Moves a request into a place in the device.
-    fn take(&mut self, run: &mut Run<'_>, at: Time, place: usize, arrivals: Option<&[Time]>) {
+    fn take(&mut self, run: &mut ModelRun<'_>, at: Time, place: usize, arrivals: Option<&[Time]>) {
         let request = run.served.len();
         let arrival = arrivals.map_or(at, |arrivals| arrivals[request]);
-        run.served.push(Served { arrival, end: at });
+        run.served.push(RequestTimes { arrival, end: at });
         run.parts.push((0, at));
         run.place.push(place);
         run.places[place] = None;
@@ -197,7 +197,7 @@ impl Model {
     }
 
     /// Serves a request on the link.
-    fn carry(&self, run: &mut Run<'_>, at: Time, request: usize) {
+    fn carry(&self, run: &mut ModelRun<'_>, at: Time, request: usize) {
         let io = run.requests[request];
         let data = self.shape.link.map_or(Span::ZERO, |rate| rate.time(io.sectors.bytes()));
         let end = run.link.max(at) + self.shape.overhead + data;
@@ -209,17 +209,17 @@ impl Model {
     }
 
     /// Splits a request into one part per bank.
-    fn hand_out(&mut self, run: &mut Run<'_>, at: Time, request: usize) {
+    fn hand_out(&mut self, run: &mut ModelRun<'_>, at: Time, request: usize) {
         let io = run.requests[request];
         let pages =
             (io.start.get() / self.shape.sectors) as usize..io.end().get().div_ceil(self.shape.sectors) as usize;
-        let mut parts: Vec<(usize, Part)> = Vec::new();
+        let mut parts: Vec<(usize, BankPart)> = Vec::new();
         if io.kind == IoKind::Write {
             self.writes += 1;
             let counted = self.writes % self.next.len();
             // The N-th bank is on channel N mod c.
             let bank = counted % self.shape.channels * self.shape.banks + counted / self.shape.channels;
-            let mut part = Part::new(request, at, true);
+            let mut part = BankPart::new(request, at, true);
             // An array operation covers a whole row, so a write begins a new row.
             self.next[bank] = self.next[bank].next_multiple_of(self.shape.gang);
             for page in pages {
@@ -232,7 +232,7 @@ impl Model {
             for page in pages {
                 let (bank, at_bank) = self.map[page].expect("a read covers written pages only");
                 let i = parts.iter().position(|(other, _)| *other == bank).unwrap_or_else(|| {
-                    parts.push((bank, Part::new(request, at, false)));
+                    parts.push((bank, BankPart::new(request, at, false)));
                     parts.len() - 1
                 });
                 parts[i].1.add(at_bank, &self.shape);
@@ -246,7 +246,7 @@ impl Model {
     }
 
     /// Serves the need of a bank for its bus.
-    fn grant(&self, run: &mut Run<'_>, bank: usize) {
+    fn grant(&self, run: &mut ModelRun<'_>, bank: usize) {
         let bus = &mut run.buses[bank / self.shape.banks];
         run.number += 1;
         let Grant { until, ended } = run.banks[bank].grant(*bus, run.number, &self.shape);
@@ -266,7 +266,7 @@ impl Model {
     }
 }
 
-impl Run<'_> {
+impl ModelRun<'_> {
     /// The time at which the next request can enter the device, and its place.
     fn host(&self, arrivals: Option<&[Time]>) -> Option<(Time, usize)> {
         let next = self.served.len();

@@ -57,7 +57,7 @@ pub fn drives<S: Sector>(spec: &RaidSpec, resolved: &ResolvedDevice, steps: &[Pr
 }
 
 /// A host that checks a RAID.
-pub type Host = crate::block_host::BlockHost<Raid<Stamp>>;
+pub type RaidHost = crate::block_host::BlockHost<Raid<Stamp>>;
 
 impl Layer for Raid<Stamp> {
     // The drives of the suite do not forget discards at a power cut.
@@ -108,7 +108,7 @@ pub const fn redundancy(level: RaidLevel, drives: u32) -> u32 {
 
 /// A RAID of the suite with its drives.
 #[derive(Clone, Debug)]
-pub struct Setting {
+pub struct RaidSetting {
     /// Description of the RAID.
     pub raid: RaidSpec,
     /// Description of a drive.
@@ -119,12 +119,12 @@ pub struct Setting {
 
 /// Creates the RAIDs of the suite, with new and with used drives.
 #[must_use]
-pub fn settings() -> Vec<Setting> {
+pub fn settings() -> Vec<RaidSetting> {
     let each = LEVELS.into_iter().enumerate().map(|(number, (level, count))| {
         let spares = if redundancy(level, count) > 0 { 1 + number as u32 % 2 } else { 0 };
         let steps = if number % 2 == 0 { Vec::new() } else { vec![Precondition::Fill] };
         let kind = if number % 2 == 0 { Vec::new() } else { vec![small(&[number as u32 % count])] };
-        Setting {
+        RaidSetting {
             raid: RaidSpec { kind, ..raid(level, count, spares) },
             drive: drive("", ["", "size = \"64KiB\""][number / 2 % 2]),
             steps,
@@ -134,7 +134,7 @@ pub fn settings() -> Vec<Setting> {
     let journaled = journaled.map(|(level, count, buffer)| {
         let chunk = Bytes::new(4 << 10);
         let journal = Some(chunk * u64::from(8 * count));
-        Setting {
+        RaidSetting {
             raid: RaidSpec { chunk, journal, ..raid(level, count, 1) },
             drive: drive("", buffer),
             steps: Vec::new(),
@@ -145,7 +145,7 @@ pub fn settings() -> Vec<Setting> {
 
 /// Draws a random RAID.
 #[must_use]
-pub fn draw(rng: &mut Rng) -> Setting {
+pub fn draw(rng: &mut Rng) -> RaidSetting {
     let level = RaidLevel::ALL[rng.below(RaidLevel::ALL.len() as u64) as usize];
     let count = match level {
         RaidLevel::Raid0 => 1 + rng.below(4) as u32,
@@ -169,7 +169,7 @@ pub fn draw(rng: &mut Rng) -> Setting {
         1 => vec![Precondition::Fill],
         _ => vec![Precondition::Fill, Precondition::RandomOverwrite(0.3)],
     };
-    Setting {
+    RaidSetting {
         raid: RaidSpec { chunk, rebuild_rate, journal, kind, ..raid(level, count, spares) },
         drive: drive(more, buffer),
         steps,
@@ -180,9 +180,9 @@ pub fn draw(rng: &mut Rng) -> Setting {
 ///
 /// # Panics
 /// If a read returns illegal content, or a request is lost.
-pub fn check(setting: &Setting, seed: u64) {
-    let Setting { raid: spec, drive, steps } = setting;
-    let mut host = Host::new(Raid::new(spec, drives(spec, drive, steps)), seed);
+pub fn check(setting: &RaidSetting, seed: u64) {
+    let RaidSetting { raid: spec, drive, steps } = setting;
+    let mut host = RaidHost::new(Raid::new(spec, drives(spec, drive, steps)), seed);
     let mut rng = Rng::stream(seed, "raid.check");
     let depth = 1 + rng.below(10) as usize;
     let mut missing = 0;

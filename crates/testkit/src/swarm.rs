@@ -9,8 +9,8 @@ use flash::backend::{Arbitration, BusOrder, Completion, Controllers, Decoders, O
 use flash::nand::{Cell, Part, Stamp};
 use flash::spec::{DecodeSpec, EccSpec};
 use ftl::{
-    Allocation, EraseWhen, FirmwareSpec, HydraSpec, LogSpec, MappingSpec, PaceSpec, Probing, ProcessorSpec, SlcMlcSpec,
-    Striping, ThresholdBy,
+    Allocation, ClusterMethod, EraseTiming, FirmwareSpec, HydraSpec, LogSpec, MappingSpec, PaceSpec, ProbeSequence,
+    ProcessorSpec, SlcMlcSpec, Striping,
 };
 use ssd::{
     BufferPolicy, BufferSpec, CheckpointSpec, Digits, DiscardSpec, Drive, FlashSpec, FlushPolicy, FtlKind, FtlSpec,
@@ -41,7 +41,7 @@ pub struct Swarm {
 
 /// The counts of a run, and its hash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct RunCounts {
     /// The number of requests completed.
     pub completed: u64,
     /// The number of power cuts survived.
@@ -310,7 +310,7 @@ fn or_log_blocks(mut spec: Spec, rng: &mut Rng) -> Spec {
         blocks: 1 + rng.below(8) as u32,
         striping: pick(rng, &[Striping::Block, Striping::Page]),
         allocation: pick(rng, &Allocation::EVERY),
-        erase: pick(rng, &[EraseWhen::Copied, EraseWhen::Read]),
+        erase: pick(rng, &[EraseTiming::Copied, EraseTiming::Read]),
         parallel: 1 + rng.below(3) as u32,
     };
     spec
@@ -336,10 +336,10 @@ fn or_two_arrays(mut spec: Spec, rng: &mut Rng) -> Spec {
         mapping: MappingSpec::Chains,
         mapping_cache: 1 + rng.below(4) as u32,
         scan_data_blocks: rng.chance(0.3),
-        threshold: pick(rng, &ThresholdBy::EVERY),
+        threshold: pick(rng, &ClusterMethod::EVERY),
         recluster_every: 1 + rng.below(40) as u32,
         hash_entries: rng.chance(0.5).then_some(4 << rng.below(6)),
-        probing: pick(rng, &Probing::EVERY),
+        probing: pick(rng, &ProbeSequence::EVERY),
         probes: 1 + rng.below(12) as u32,
         throttle: rng.chance(0.5),
         throttle_step: 1 + rng.below(3) as u32,
@@ -474,7 +474,7 @@ impl Swarm {
     /// # Panics
     /// If a check fails; the caller prints the seed.
     #[must_use]
-    pub fn run(&self, seed: u64) -> Outcome {
+    pub fn run(&self, seed: u64) -> RunCounts {
         let (spec, mut rng) = self.draw(seed);
         let mut choice = Rng::stream(seed, "swarm.queue");
         let resolved = spec.resolve().expect("it was drawn to be valid");
@@ -492,7 +492,7 @@ impl Swarm {
         let mut host = Host::new(ssd).that_may_wear_out(self.faults);
         if worn_out {
             host.audit();
-            return Outcome { completed: 0, cuts: 0, erases: 0, hash: host.ssd().counters().event_hash };
+            return RunCounts { completed: 0, cuts: 0, erases: 0, hash: host.ssd().counters().event_hash };
         }
         let capacity = resolved.capacity().get();
         let cut_every = self.requests / (self.cuts + 1);
@@ -525,7 +525,7 @@ impl Swarm {
         if host.worn_out() {
             host.audit();
         }
-        Outcome {
+        RunCounts {
             completed: host.requests().iter().sum(),
             cuts,
             erases: counters.flash.op(Op::Erase).commands,

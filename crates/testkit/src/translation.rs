@@ -64,7 +64,7 @@ pub fn translation(resolved: &ResolvedDevice, steps: &[Precondition], seed: u64)
 
 /// A translation of the suite with its drive.
 #[derive(Clone, Debug)]
-pub struct Setting {
+pub struct TranslationSetting {
     /// Description of the drive and of the translation.
     pub device: ResolvedDevice,
     /// Preconditioning steps of the drive.
@@ -73,7 +73,7 @@ pub struct Setting {
 
 /// Creates the translations of the suite, with new and with used drives.
 #[must_use]
-pub fn settings() -> Vec<Setting> {
+pub fn settings() -> Vec<TranslationSetting> {
     let each = [
         (
             "",
@@ -96,7 +96,7 @@ pub fn settings() -> Vec<Setting> {
             "over-provisioning = \"60%\"\ngc = { parallel = 2 }",
         ),
     ];
-    let each = each.into_iter().enumerate().map(|(number, (flash, zns, translation))| Setting {
+    let each = each.into_iter().enumerate().map(|(number, (flash, zns, translation))| TranslationSetting {
         device: device(flash, zns, translation),
         steps: if number % 2 == 0 { Vec::new() } else { vec![Precondition::Fill, Precondition::RandomOverwrite(0.5)] },
     });
@@ -105,7 +105,7 @@ pub fn settings() -> Vec<Setting> {
 
 /// Draws a random translation.
 #[must_use]
-pub fn draw(rng: &mut Rng) -> Setting {
+pub fn draw(rng: &mut Rng) -> TranslationSetting {
     let mut pick = |of: &[&'static str]| of[rng.below(of.len() as u64) as usize];
     let flash =
         pick(&["", "planes = 1", "faults = { program-failures = \"0.1%\" }", "faults = { erase-failures = \"0.5%\" }"]);
@@ -129,14 +129,14 @@ pub fn draw(rng: &mut Rng) -> Setting {
         1 => vec![Precondition::Fill],
         _ => vec![Precondition::Fill, Precondition::RandomOverwrite(1.5)],
     };
-    Setting { device: device(flash, zns, &translation), steps }
+    TranslationSetting { device: device(flash, zns, &translation), steps }
 }
 
 /// Runs a translation through requests and power cuts, and checks every read.
 ///
 /// # Panics
 /// If a read returns illegal content, or a request is lost.
-pub fn check(setting: &Setting, seed: u64) {
+pub fn check(setting: &TranslationSetting, seed: u64) {
     let mut host = BlockHost::new(translation(&setting.device, &setting.steps, seed), seed);
     let mut rng = Rng::stream(seed, "translation.check");
     let depth = 1 + rng.below(12) as usize;

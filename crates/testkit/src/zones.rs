@@ -33,7 +33,7 @@ fn stamp(tag: u64, sector: u64) -> u64 {
 }
 
 /// A drive with zones and its host.
-struct Host {
+struct ZoneHost {
     ssd: Ssd<Stamp>,
     shape: ZoneShape,
     /// The number of sectors of a mapping unit.
@@ -42,7 +42,7 @@ struct Host {
     done: Vec<Completion<Stamp>>,
 }
 
-impl Host {
+impl ZoneHost {
     fn new(ssd: Ssd<Stamp>) -> Self {
         let shape = ssd.resolved().zones.expect("a drive with zones");
         let unit = u64::from(ssd.resolved().geometry.sectors);

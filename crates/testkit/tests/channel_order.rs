@@ -30,7 +30,7 @@ struct Shape {
 const DATA: Span = Span::from_ps(6_717_000);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Happening {
+enum ModelEvent {
     CommandSent,
     ArrayDone,
     DataSent,
@@ -52,7 +52,7 @@ struct Model {
     queued: Vec<u32>,
     busy: Vec<bool>,
     buses: Vec<Bus>,
-    events: BinaryHeap<Reverse<(Time, u64, u32, Happening)>>,
+    events: BinaryHeap<Reverse<(Time, u64, u32, ModelEvent)>>,
 }
 
 impl Model {
@@ -69,7 +69,7 @@ impl Model {
         }
     }
 
-    fn happen_in(&mut self, time: Span, die: u32, what: Happening) {
+    fn happen_in(&mut self, time: Span, die: u32, what: ModelEvent) {
         self.number += 1;
         self.events.push(Reverse((self.now + time, self.number, die, what)));
     }
@@ -103,7 +103,7 @@ impl Model {
         }
         let queue = if takes_command { &mut bus.commands } else { &mut bus.data };
         let (_, die) = queue.pop_front().expect("it is there");
-        let (time, what) = if takes_command { (cycles, Happening::CommandSent) } else { (DATA, Happening::DataSent) };
+        let (time, what) = if takes_command { (cycles, ModelEvent::CommandSent) } else { (DATA, ModelEvent::DataSent) };
         self.happen_in(time, die, what);
     }
 
@@ -125,17 +125,17 @@ impl Model {
             self.now = at;
             let bus = (die / self.shape.dies) as usize;
             match what {
-                Happening::CommandSent => {
+                ModelEvent::CommandSent => {
                     self.buses[bus].sends = false;
-                    self.happen_in(self.shape.array, die, Happening::ArrayDone);
+                    self.happen_in(self.shape.array, die, ModelEvent::ArrayDone);
                     self.choose(die);
                 }
-                Happening::ArrayDone => {
+                ModelEvent::ArrayDone => {
                     self.number += 1;
                     self.buses[bus].data.push_back((self.number, die));
                     self.choose(die);
                 }
-                Happening::DataSent => {
+                ModelEvent::DataSent => {
                     self.buses[bus].sends = false;
                     (self.queued[die as usize], self.busy[die as usize]) = (self.queued[die as usize] - 1, false);
                     out.push(at);

@@ -11,8 +11,8 @@ use std::thread;
 use base::units::Sectors;
 use serde_json::Value;
 use ssd::{ResolvedDevice, Spec};
-use testkit::keys::drives::{Fixture, Load, Ran, fixtures, run};
-use testkit::keys::{Key, every_key, keys as keys_of};
+use testkit::keys::drives::{Fixture, Load, RunResults, fixtures, run};
+use testkit::keys::{self, Key, every_key};
 use workload::Source;
 use workload::generate::{Generator, GeneratorSpec};
 
@@ -20,7 +20,7 @@ use exceptions::{EXCEPTIONS, Exception};
 
 /// The outcome of setting a key to its alternative values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Outcome {
+enum KeyEffect {
     /// No other value is accepted.
     Refused,
     /// Other values are accepted, and no event and no erase count changes.
@@ -52,7 +52,7 @@ struct Plain<'a> {
     fixture: &'a Fixture,
     described: Value,
     resolved: ResolvedDevice,
-    before: Vec<(Load, Ran)>,
+    before: Vec<(Load, RunResults)>,
 }
 
 impl<'a> Plain<'a> {
@@ -66,8 +66,8 @@ impl<'a> Plain<'a> {
     }
 
     /// Sets a key to other values, and returns the outcome.
-    fn outcome(&self, key: &Key) -> Outcome {
-        let mut best = Outcome::Refused;
+    fn outcome(&self, key: &Key) -> KeyEffect {
+        let mut best = KeyEffect::Refused;
         for value in &key.alternatives {
             let Some(resolved) = read(&key.set(&self.described, value)) else { continue };
             let what = format!("{}, {} = {value}", self.fixture.name, key.name);
@@ -81,9 +81,9 @@ impl<'a> Plain<'a> {
                 ran.unwrap_or_else(|_| panic!("{what}, under {load:?}")) != *before
             });
             if changes {
-                return Outcome::Changes;
+                return KeyEffect::Changes;
             }
-            best = Outcome::Nothing;
+            best = KeyEffect::Nothing;
         }
         best
     }
@@ -107,10 +107,10 @@ pub(crate) fn each(count: usize, work: impl Fn(usize) + Sync) {
 #[test]
 fn every_key_has_an_effect_or_is_refused() {
     let (schema, fixtures) = (schema(), fixtures());
-    let outcomes: Mutex<BTreeMap<String, BTreeMap<&str, Outcome>>> = Mutex::default();
+    let outcomes: Mutex<BTreeMap<String, BTreeMap<&str, KeyEffect>>> = Mutex::default();
     each(fixtures.len(), |i| {
         let plain = Plain::new(&fixtures[i]);
-        for key in keys_of(&schema, &plain.described) {
+        for key in keys::keys(&schema, &plain.described) {
             // Keys that only change printed text do so on any device, so one device suffices.
             let printed =
                 EXCEPTIONS.iter().any(|exception| exception.devices.is_empty() && exception.covers(&key.name));
@@ -130,19 +130,19 @@ fn every_key_has_an_effect_or_is_refused() {
         for (device, outcome) in by_device {
             let listed = EXCEPTIONS.iter().position(|exception| exception.is_about(device, key));
             match (outcome, listed) {
-                (Outcome::Nothing, Some(number)) => {
+                (KeyEffect::Nothing, Some(number)) => {
                     used.insert(number);
                 }
-                (Outcome::Nothing, None) => wrong.push(format!("{device}: {key} is accepted and has no effect")),
-                (Outcome::Changes, Some(number)) => {
+                (KeyEffect::Nothing, None) => wrong.push(format!("{device}: {key} is accepted and has no effect")),
+                (KeyEffect::Changes, Some(number)) => {
                     let Exception { reason, .. } = EXCEPTIONS[number];
                     wrong.push(format!("{device}: {key} has an effect, and is listed as one that has none: {reason}"));
                 }
                 _ => {}
             }
         }
-        let counts = |wanted: Outcome| by_device.values().any(|outcome| *outcome == wanted);
-        if !counts(Outcome::Changes) && !is_table(&outcomes, key) {
+        let counts = |wanted: KeyEffect| by_device.values().any(|outcome| *outcome == wanted);
+        if !counts(KeyEffect::Changes) && !is_table(&outcomes, key) {
             if let Some(number) = EXCEPTIONS.iter().position(|exception| exception.covers(key)) {
                 used.insert(number);
                 continue;
@@ -173,19 +173,19 @@ fn acts(resolved: &ResolvedDevice) -> String {
 }
 
 /// A key that is set alone, with the resulting device as text.
-struct Alone<'a> {
+struct SingleKey<'a> {
     key: &'a Key,
     value: &'a Value,
     acts: String,
 }
 
 /// Lists the keys of a device that change it, each with the first of its alternative values that does.
-fn alone<'a>(plain: &ResolvedDevice, described: &Value, keys: &'a [Key]) -> Vec<Alone<'a>> {
+fn alone<'a>(plain: &ResolvedDevice, described: &Value, keys: &'a [Key]) -> Vec<SingleKey<'a>> {
     let plain = acts(plain);
     let first = |key: &'a Key| {
         key.alternatives.iter().find_map(|value| {
             let acts = acts(&read(&key.set(described, value))?);
-            (acts != plain).then_some(Alone { key, value, acts })
+            (acts != plain).then_some(SingleKey { key, value, acts })
         })
     };
     keys.iter().filter_map(first).collect()
@@ -210,7 +210,7 @@ fn of_every_pair_of_keys_both_have_an_effect_or_the_pair_is_refused() {
     each(fixtures.len(), |i| {
         let described = serde_json::to_value(&fixtures[i].spec).expect("a description");
         let plain = read(&described).expect("sound");
-        let keys = keys_of(&schema, &described);
+        let keys = keys::keys(&schema, &described);
         let alone = alone(&plain, &described, &keys);
         for (n, first) in alone.iter().enumerate() {
             let with_first = first.key.set(&described, first.value);
@@ -240,7 +240,7 @@ fn of_every_pair_of_keys_both_have_an_effect_or_the_pair_is_refused() {
 }
 
 /// Returns true if a key is a table or a list whose keys are tried one by one.
-fn is_table(outcomes: &BTreeMap<String, BTreeMap<&str, Outcome>>, key: &str) -> bool {
+fn is_table(outcomes: &BTreeMap<String, BTreeMap<&str, KeyEffect>>, key: &str) -> bool {
     outcomes.keys().any(|other| other.strip_prefix(key).is_some_and(|rest| rest.starts_with(['.', '(', '['])))
 }
 
@@ -355,19 +355,19 @@ fn asked(description: &Value) -> Option<(GeneratorSpec, String)> {
 #[test]
 fn every_key_of_a_workload_has_an_effect_or_is_refused() {
     let schema = serde_json::to_value(schemars::schema_for!(GeneratorSpec)).expect("a schema");
-    let mut outcomes: BTreeMap<String, Outcome> = BTreeMap::new();
+    let mut outcomes: BTreeMap<String, KeyEffect> = BTreeMap::new();
     let mut wrong = Vec::new();
     for (number, text) in WORKLOADS.iter().enumerate() {
         let spec: GeneratorSpec = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         let described = serde_json::to_value(&spec).expect("a description");
         let (plain, before) = asked(&described).unwrap_or_else(|| panic!("workload {number} is refused"));
-        for key in keys_of(&schema, &described) {
+        for key in keys::keys(&schema, &described) {
             let others = key.alternatives.iter().filter_map(|value| asked(&key.set(&described, value)));
             let others: Vec<_> = others.filter(|(spec, _)| *spec != plain).collect();
             let outcome = match &others[..] {
-                [] => Outcome::Refused,
-                others if others.iter().any(|(_, asked)| *asked != before) => Outcome::Changes,
-                _ => Outcome::Nothing,
+                [] => KeyEffect::Refused,
+                others if others.iter().any(|(_, asked)| *asked != before) => KeyEffect::Changes,
+                _ => KeyEffect::Nothing,
             };
             let known = outcomes.entry(key.name).or_insert(outcome);
             *known = outcome.max(*known);
@@ -379,11 +379,11 @@ fn every_key_of_a_workload_has_an_effect_or_is_refused() {
             .any(|other| other.strip_prefix(&*key).is_some_and(|rest| rest.starts_with(['.', '(', '['])));
         match (outcomes.get(&key), WORDS.contains(&&*key), SUMS.contains(&&*key)) {
             (None, ..) => wrong.push(format!("{key}: no workload has it: add one")),
-            (Some(Outcome::Refused), _, false) if !table => wrong.push(format!("{key}: no other value was tried")),
-            (Some(Outcome::Nothing), false, false) if !table => {
+            (Some(KeyEffect::Refused), _, false) if !table => wrong.push(format!("{key}: no other value was tried")),
+            (Some(KeyEffect::Nothing), false, false) if !table => {
                 wrong.push(format!("{key}: is accepted and never has an effect"))
             }
-            (Some(Outcome::Changes), true, _) | (Some(Outcome::Changes), _, true) => {
+            (Some(KeyEffect::Changes), true, _) | (Some(KeyEffect::Changes), _, true) => {
                 wrong.push(format!("{key}: has an effect, and is listed as one that has none"));
             }
             _ => {}
@@ -411,7 +411,7 @@ fn of_every_pair_of_keys_of_a_workload_both_have_an_effect_or_the_pair_is_refuse
             stream.as_object_mut().expect("a table").remove("total");
         }
         let (_, plain) = asked(&described).expect("sound");
-        let keys = keys_of(&schema, &described);
+        let keys = keys::keys(&schema, &described);
         let first = |key: &'_ Key| {
             key.alternatives.iter().find_map(|value| {
                 let (_, asked) = asked(&key.set(&described, value))?;

@@ -15,15 +15,15 @@ const TOLERANCE: f64 = 0.25;
 const OF_TABLES: f64 = 0.1;
 
 /// The content that the test writes to a sector.
-trait Content: Sector {
+trait TestContent: Sector {
     const SOMETHING: Self;
 }
 
-impl Content for () {
+impl TestContent for () {
     const SOMETHING: Self = ();
 }
 
-impl Content for Stamp {
+impl TestContent for Stamp {
     const SOMETHING: Self = Self(7);
 }
 
@@ -53,7 +53,7 @@ fn write_on<S: Sector>(drive: &mut Ssd<S>, content: S, requests: u64) {
     }
 }
 
-fn allocated<S: Content>(resolved: &ResolvedDevice, precondition: bool, requests: u64) -> u64 {
+fn allocated<S: TestContent>(resolved: &ResolvedDevice, precondition: bool, requests: u64) -> u64 {
     let counted = allocation_counter::measure(|| {
         let mut drive: Ssd<S> = Ssd::new(resolved, 1);
         if precondition {

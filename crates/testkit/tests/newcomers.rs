@@ -14,7 +14,7 @@ struct File {
     text: String,
 }
 
-struct Kind {
+struct MechanismKind {
     /// Name of the kind in CONTRIBUTING.
     name: &'static str,
     /// A mechanism's own file or folder in CONTRIBUTING's table.
@@ -55,8 +55,8 @@ const SHIPPED: &[&str] = &[
 /// Mechanism of a use that lists a whole kind.
 const ALL: &str = "all";
 
-const KINDS: [Kind; 5] = [
-    Kind {
+const KINDS: [MechanismKind; 5] = [
+    MechanismKind {
         name: "a victim policy",
         own: "2",
         promised: &["crates/ftl/src/page/victim.rs"],
@@ -72,7 +72,7 @@ const KINDS: [Kind; 5] = [
             ("crates/ftl/src/page/writer/placement/score.rs", "Score", "a placement of this name"),
         ],
     },
-    Kind {
+    MechanismKind {
         name: "a NAND part",
         own: "2",
         promised: &["crates/flash/src/nand/part/preset.rs"],
@@ -91,7 +91,7 @@ const KINDS: [Kind; 5] = [
             ("crates/ftl/src/hydra/family.rs", "K9K8G08U0M", "an example in a message"),
         ],
     },
-    Kind {
+    MechanismKind {
         name: "a trace format",
         own: "4",
         promised: &[
@@ -122,7 +122,7 @@ const KINDS: [Kind; 5] = [
             ("crates/fuzz/src/target/trace.rs", "Csv", "its columns are read, too"),
         ],
     },
-    Kind {
+    MechanismKind {
         name: "a family of FTLs",
         own: "its folder and 4",
         promised: &[
@@ -138,7 +138,7 @@ const KINDS: [Kind; 5] = [
             ("crates/testkit/src/swarm.rs", ALL, "keys that are drawn: parameters of tests"),
         ],
     },
-    Kind {
+    MechanismKind {
         name: "a conformance check",
         own: "2",
         promised: &["crates/testkit/src/conformance.rs"],
@@ -286,7 +286,7 @@ fn has_word(text: &str, word: &str) -> bool {
 }
 
 /// Lists the files that a newcomer of this kind would have to edit without a promise, each with the reason.
-fn unpromised(kind: &Kind, files: &[File]) -> Vec<(String, String)> {
+fn unpromised(kind: &MechanismKind, files: &[File]) -> Vec<(String, String)> {
     let registry = kind.promised.iter().map(|path| files.iter().find(|file| file.path == *path).expect(path));
     let members: Vec<_> = registry.flat_map(|file| registered(kind, file)).collect();
     let tests = test_modules(files);
@@ -311,7 +311,7 @@ fn unpromised(kind: &Kind, files: &[File]) -> Vec<(String, String)> {
 }
 
 /// Lists the mechanisms that this file registers; empty if it is not the registry.
-fn registered(kind: &Kind, file: &File) -> Vec<Member> {
+fn registered(kind: &MechanismKind, file: &File) -> Vec<Member> {
     let is_registry = match kind.name {
         "a trace format" => file.path.ends_with("/format/registry.rs"),
         "a family of FTLs" => file.path.ends_with("/lib.rs"),

@@ -40,11 +40,11 @@ struct Bank {
 const SLOW: Bank = Bank { mbps: 25, cache: true, gang: 1, pages: 65 };
 
 /// A request: the gap since the previous arrival, the kind, and the number of pages.
-type Asked = (Span, IoKind, u64);
+type PriorityRequest = (Span, IoKind, u64);
 
 /// A served request with its service time and its wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Served {
+struct ServiceTimes {
     kind: IoKind,
     arrival: Time,
     service: Span,
@@ -69,7 +69,7 @@ impl Bank {
     /// Serves the requests in this order of commands. Reads walk through the preloaded data in requests of 13 pages,
     /// and writes go to unwritten addresses, so that no request waits for another at the host side. The drive places a
     /// write when it arrives, so the order of service does not change the place.
-    fn serve(self, order: &str, asked: &[Asked]) -> Vec<Served> {
+    fn serve(self, order: &str, asked: &[PriorityRequest]) -> Vec<ServiceTimes> {
         let written = asked.iter().filter(|(_, kind, _)| *kind == IoKind::Write).map(|(.., pages)| pages).sum();
         let mut drive = self.drive(order, written);
         for page in (0..OLD).step_by(13) {
@@ -96,7 +96,7 @@ impl Bank {
         for (_, served, completion) in &mut served {
             let start = free.max(completion.arrival);
             free = completion.end;
-            *served = Some(Served {
+            *served = Some(ServiceTimes {
                 kind: completion.io.kind,
                 arrival: completion.arrival,
                 service: completion.end - start,
@@ -119,12 +119,12 @@ fn ps(span: Span) -> u128 {
 }
 
 /// Returns the sum of S_i W_i in square picoseconds.
-fn weighted_wait(served: &[Served]) -> u128 {
+fn weighted_wait(served: &[ServiceTimes]) -> u128 {
     served.iter().map(|served| ps(served.service) * ps(served.wait)).sum()
 }
 
 /// Returns twice the area under V(t), computed from arrivals and service times alone.
-fn unfinished_work(served: &[Served]) -> u128 {
+fn unfinished_work(served: &[ServiceTimes]) -> u128 {
     // Twice the area of a fall from `high` that lasts `time`.
     let fall = |high: u128, time: u128| high * high - high.saturating_sub(time).pow(2);
     let mut work = 0;
@@ -140,9 +140,9 @@ fn unfinished_work(served: &[Served]) -> u128 {
 }
 
 /// Checks the law on one sequence of requests in both orders, and returns the served requests of each.
-fn conserve(bank: Bank, asked: &[Asked]) -> [Vec<Served>; 2] {
+fn conserve(bank: Bank, asked: &[PriorityRequest]) -> [Vec<ServiceTimes>; 2] {
     let both = ["fifo", "read-first"].map(|order| bank.serve(order, asked));
-    let services = |served: &[Served]| served.iter().map(|served| served.service).collect::<Vec<_>>();
+    let services = |served: &[ServiceTimes]| served.iter().map(|served| served.service).collect::<Vec<_>>();
     assert_eq!(services(&both[0]), services(&both[1]), "a service takes the same in any order: {bank:?}");
     assert_eq!(weighted_wait(&both[0]), weighted_wait(&both[1]), "the sum of S W is not conserved: {bank:?}");
     for served in &both {
@@ -157,7 +157,7 @@ fn conserve(bank: Bank, asked: &[Asked]) -> [Vec<Served>; 2] {
 }
 
 /// Returns the sum of the waits of a kind in picoseconds.
-fn waits(served: &[Served], kind: IoKind) -> u128 {
+fn waits(served: &[ServiceTimes], kind: IoKind) -> u128 {
     served.iter().filter(|served| served.kind == kind).map(|served| ps(served.wait)).sum()
 }
 
@@ -166,7 +166,12 @@ fn exponential(rng: &mut Rng, mean: Span) -> Span {
 }
 
 /// Draws reads and writes in equal numbers, in random order, of `pages` pages each, or of 1 to 13 if `pages` is `None`.
-fn halves(rng: &mut Rng, count: usize, pages: Option<u64>, mut gap: impl FnMut(&mut Rng) -> Span) -> Vec<Asked> {
+fn halves(
+    rng: &mut Rng,
+    count: usize,
+    pages: Option<u64>,
+    mut gap: impl FnMut(&mut Rng) -> Span,
+) -> Vec<PriorityRequest> {
     let mut left = [count / 2, count / 2];
     let mut draw = || {
         let read = rng.below((left[0] + left[1]) as u64) < left[0] as u64;
@@ -207,7 +212,7 @@ fn a_read_gains_what_a_write_loses_by_the_ratio_of_their_services() {
     // dirik.md, D6: 26 KB at 25 and at 100 MB/s, in cache mode.
     for (mbps, ratio) in [(25, 0.41), (100, 0.15)] {
         let bank = Bank { mbps, ..SLOW };
-        let loads: [(&str, Vec<Asked>); 2] = {
+        let loads: [(&str, Vec<PriorityRequest>); 2] = {
             let mut rng = Rng::stream(mbps, "priority.constant");
             let heavy = halves(&mut rng, 1000, Some(13), poisson(Span::from_us(2100)));
             [("bursts", halves(&mut rng, 1000, Some(13), bursts(Span::from_ms(1)))), ("Poisson", heavy)]
@@ -234,13 +239,13 @@ fn a_read_gains_what_a_write_loses_by_the_ratio_of_their_services() {
 #[test]
 fn an_idle_bank_with_work_breaks_the_conservation() {
     let us = Span::from_us;
-    let served = |at: u64, service, wait| Served {
+    let served = |at: u64, service, wait| ServiceTimes {
         kind: IoKind::Read,
         arrival: Time::from_ps(at * 1_000_000),
         service: us(service),
         wait: us(wait),
     };
-    let holds = |path: &[Served]| {
+    let holds = |path: &[ServiceTimes]| {
         let squares: u128 = path.iter().map(|served| ps(served.service).pow(2)).sum();
         2 * weighted_wait(path) + squares == unfinished_work(path)
     };
@@ -260,7 +265,7 @@ proptest! {
         cache in any::<bool>(),
         gang in 1u32..=4,
     ) {
-        let asked: Vec<Asked> = asked
+        let asked: Vec<PriorityRequest> = asked
             .into_iter()
             .map(|(gap, read, pages)| {
                 // A third of the requests arrive together with the previous one.

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use base::engine::Rng;
 use ssd::Sabotage;
-use testkit::raid::{Setting, check, draw, settings};
+use testkit::raid::{RaidSetting, check, draw, settings};
 
 /// Checks a random RAID for each seed.
 fn swarm(seeds: std::ops::Range<u64>) {
@@ -33,7 +33,7 @@ fn planted_bugs_of_raids_are_found() {
         Sabotage::ReplayForgotten,
     ] {
         let found = settings().into_iter().any(|setting| {
-            let setting = Setting { drive: setting.drive.clone().sabotaged(bug), ..setting };
+            let setting = RaidSetting { drive: setting.drive.clone().sabotaged(bug), ..setting };
             (0..6).any(|seed| catch_unwind(AssertUnwindSafe(|| check(&setting, seed))).is_err())
         });
         assert!(found, "{bug:?} is not found");

@@ -26,7 +26,7 @@ const SETTINGS: [&str; 8] = [
 ];
 
 /// The check that must find a bug, and the settings to which it is applied until it fails.
-struct Wanted {
+struct ExpectedCheck {
     check: &'static str,
     settings: &'static [&'static str],
 }
@@ -43,8 +43,8 @@ fn failure(setting: &str, check: &str, bug: Option<Sabotage>) -> Option<Failure>
 
 /// Applies the check that must fail, and the same check without the bug, which must pass. `sound` holds the pairs that
 /// have passed. Returns false if the check does not find the bug.
-fn finds(bug: Sabotage, wanted: &Wanted, sound: &mut BTreeSet<(&'static str, &'static str)>) -> bool {
-    let Wanted { check, settings } = *wanted;
+fn finds(bug: Sabotage, wanted: &ExpectedCheck, sound: &mut BTreeSet<(&'static str, &'static str)>) -> bool {
+    let ExpectedCheck { check, settings } = *wanted;
     let found = settings.iter().find_map(|setting| Some((setting, failure(setting, check, Some(bug))?)));
     let Some((setting, found)) = found else { return false };
     if sound.insert((setting, check)) {
@@ -94,13 +94,13 @@ fn every_planted_bug_is_found() {
 }
 
 /// Expects a failure in one of the [`SETTINGS`].
-const fn suite(check: &'static str) -> Wanted {
-    Wanted { check, settings: &SETTINGS }
+const fn suite(check: &'static str) -> ExpectedCheck {
+    ExpectedCheck { check, settings: &SETTINGS }
 }
 
 /// Expects a failure in a setting in which the bug has an effect.
-const fn at(settings: &'static [&'static str; 1], check: &'static str) -> Wanted {
-    Wanted { check, settings }
+const fn at(settings: &'static [&'static str; 1], check: &'static str) -> ExpectedCheck {
+    ExpectedCheck { check, settings }
 }
 
 const GREEDY: &[&str; 1] = &["Greedy, PageRoundRobin channel-chip-die-plane"];
@@ -122,7 +122,7 @@ const OWN: &[&str; 1] = &["own:fewest, sample 0, plain"];
 const OWN_SIDE_BY_SIDE: &[&str; 1] = &["own:fewest, sample 0, controllers None, Fifo"];
 
 /// Lists the checks that each bug must fail, one for each place where it is planted. A bug may fail others too.
-fn expected(bug: Sabotage) -> Vec<Wanted> {
+fn expected(bug: Sabotage) -> Vec<ExpectedCheck> {
     match bug {
         Sabotage::CopyCharged => vec![suite("books")],
         Sabotage::FailureIgnored => vec![suite("program failures"), at(OWN, "program failures")],

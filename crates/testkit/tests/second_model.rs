@@ -14,7 +14,7 @@ use base::io::{Io, IoKind};
 use base::units::{Bytes, Lba, Rate, Sectors, Span, Time};
 use flash::nand::Part;
 use ssd::{Completion, Drive, QueueId, Request, Spec, Ssd};
-use testkit::model::{Model, Pace, Served, Shape};
+use testkit::model::{Model, Pace, RequestTimes, Shape};
 
 /// The number of preloaded pages, which the streams read.
 const OLD: u64 = 1024;
@@ -219,8 +219,8 @@ fn bursts(rng: &mut Rng, from: Time) -> Vec<Time> {
 }
 
 /// Runs the requests on the engine at this pace, and returns their times.
-fn serve(drive: &mut Ssd<()>, requests: &[Io], pace: Pace<'_>) -> Vec<Served> {
-    let none = Served { arrival: Time::ZERO, end: Time::ZERO };
+fn serve(drive: &mut Ssd<()>, requests: &[Io], pace: Pace<'_>) -> Vec<RequestTimes> {
+    let none = RequestTimes { arrival: Time::ZERO, end: Time::ZERO };
     let mut served = vec![none; requests.len()];
     let mut completions: Vec<Completion<()>> = Vec::new();
     let submit = |drive: &mut Ssd<()>, at: Time, tag: usize| {
@@ -243,7 +243,7 @@ fn serve(drive: &mut Ssd<()>, requests: &[Io], pace: Pace<'_>) -> Vec<Served> {
         };
         let now = drive.advance(until, &mut completions);
         for completion in completions.drain(..) {
-            served[completion.tag as usize] = Served { arrival: completion.arrival, end: completion.end };
+            served[completion.tag as usize] = RequestTimes { arrival: completion.arrival, end: completion.end };
             left -= 1;
             if matches!(pace, Pace::Closed(_)) && next < requests.len() {
                 submit(drive, now, next);
@@ -259,7 +259,7 @@ fn serve(drive: &mut Ssd<()>, requests: &[Io], pace: Pace<'_>) -> Vec<Served> {
 }
 
 /// Returns the mean latencies of reads and of writes in microseconds, and the requests per second.
-fn figures(requests: &[Io], served: &[Served]) -> [Option<f64>; 3] {
+fn figures(requests: &[Io], served: &[RequestTimes]) -> [Option<f64>; 3] {
     let mean = |kind: IoKind| {
         let spans = requests.iter().zip(served).filter(|(io, _)| io.kind == kind).map(|(_, s)| s.end - s.arrival);
         let (count, sum) = spans.fold((0u32, 0.0), |(n, sum), span| (n + 1, sum + span.as_us_f64()));
@@ -271,7 +271,7 @@ fn figures(requests: &[Io], served: &[Served]) -> [Option<f64>; 3] {
 }
 
 /// Returns the largest relative difference between the figures of the two models.
-fn deviation(requests: &[Io], engine: &[Served], second: &[Served]) -> f64 {
+fn deviation(requests: &[Io], engine: &[RequestTimes], second: &[RequestTimes]) -> f64 {
     let pairs = figures(requests, engine).into_iter().zip(figures(requests, second));
     pairs.filter_map(|(a, b)| Some((a? / b? - 1.0).abs())).fold(0.0, f64::max)
 }

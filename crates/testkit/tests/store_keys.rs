@@ -14,7 +14,7 @@ use study::catalogue::{Device, WorkloadFile};
 use study::plan::{ConcurrentWorkload, FlowSpec, Point, RunSpec};
 use study::store::{Digest, Digests, Key};
 use testkit::keys::drives::fixtures;
-use testkit::keys::{every_key, keys as keys_of};
+use testkit::keys::{self, every_key};
 use workload::generate::GeneratorSpec;
 use workload::script::ScriptSpec;
 
@@ -55,13 +55,13 @@ fn plain() -> Point {
 
 /// The outcome for the keys of a schema.
 #[derive(Default)]
-struct Tally {
+struct KeyTally {
     /// Keys of which another value changed the store's key (`changed`), and those of which it did not (`unseen`).
     changed: BTreeSet<String>,
     unseen: BTreeSet<String>,
 }
 
-impl Tally {
+impl KeyTally {
     fn note(&mut self, name: &str, is_seen: bool) {
         let keys = if is_seen { &mut self.changed } else { &mut self.unseen };
         keys.insert(name.to_owned());
@@ -94,7 +94,7 @@ impl Tally {
 #[test]
 fn every_key_of_a_device_is_a_part_of_the_store_s_key() {
     let schema = serde_json::to_value(schemars::schema_for!(ssd::Spec)).expect("a schema");
-    let (fixtures, tally) = (fixtures(), Mutex::new(Tally::default()));
+    let (fixtures, tally) = (fixtures(), Mutex::new(KeyTally::default()));
     // A trace fits a device of any capacity.
     let folder = tempfile::tempdir().expect("a folder");
     let trace = WorkloadFile::find(file(folder.path(), "a.csv", TRACE)).expect("a trace");
@@ -102,7 +102,7 @@ fn every_key_of_a_device_is_a_part_of_the_store_s_key() {
         let described = serde_json::to_value(&fixtures[i].spec).expect("a description");
         let resolved = read(&described).expect("a fixture is valid");
         let before = digest(&point(resolved.clone(), trace.clone()), 0);
-        for key in keys_of(&schema, &described) {
+        for key in keys::keys(&schema, &described) {
             let accepted = key.alternatives.iter().filter_map(|value| read(&key.set(&described, value)));
             for other in accepted.filter(|other| other.spec != resolved.spec).take(2) {
                 let is_seen = digest(&point(other, trace.clone()), 0) != before;
@@ -117,7 +117,7 @@ fn every_key_of_a_device_is_a_part_of_the_store_s_key() {
 #[test]
 fn every_key_of_a_workload_is_a_part_of_the_store_s_key() {
     let schema = serde_json::to_value(schemars::schema_for!(GeneratorSpec)).expect("a schema");
-    let mut tally = Tally::default();
+    let mut tally = KeyTally::default();
     for text in WORKLOADS {
         let spec: GeneratorSpec = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         vary(&mut tally, &schema, &spec);
@@ -128,13 +128,13 @@ fn every_key_of_a_workload_is_a_part_of_the_store_s_key() {
         "name = \"s\"\nevery = \"1ms\"\n[[request]]\nat = \"5us\"\nkind = \"write\"\nstart = \"4KiB\"\nsize = \"4KiB\"\n",
     )
     .expect("a script");
-    let mut tally = Tally::default();
+    let mut tally = KeyTally::default();
     vary(&mut tally, &schema, &spec);
     tally.check(&[]);
 }
 
 /// Sets each key of a workload to its alternative values.
-fn vary<T>(tally: &mut Tally, schema: &Value, spec: &T)
+fn vary<T>(tally: &mut KeyTally, schema: &Value, spec: &T)
 where
     T: serde::Serialize + serde::de::DeserializeOwned + PartialEq,
 {
@@ -146,7 +146,7 @@ where
         Some(Key::of(&point, 0, &mut Digests::default()).ok()?.digest())
     };
     let before = of(spec).expect("it is valid");
-    for key in keys_of(schema, &described) {
+    for key in keys::keys(schema, &described) {
         let values = key.alternatives.iter().cloned().chain(more_values(&key.name));
         for value in values {
             let Ok(other) = serde_json::from_value::<T>(key.set(&described, &value)) else { continue };
@@ -185,12 +185,12 @@ fn vary_run(plain: &Point, exceptions: &[Exception], of_flow: &[Exception]) {
         (run != plain.run).then(|| digest(&Point { run, ..plain.clone() }, 0))
     };
     let schema = serde_json::to_value(schemars::schema_for!(RunSpec)).expect("a schema");
-    let mut tally = Tally::default();
+    let mut tally = KeyTally::default();
     // The store's key has snapshots with their content, which another test changes. Flows are tried key by key.
     let apart = ["load-snapshot", "flows"];
     let mut alone = run.clone();
     alone.as_object_mut().expect("a table").remove("flows");
-    for key in keys_of(&schema, &alone).into_iter().filter(|key| !apart.contains(&&*key.name)) {
+    for key in keys::keys(&schema, &alone).into_iter().filter(|key| !apart.contains(&&*key.name)) {
         for value in key.alternatives.iter().cloned().chain(more_values(&key.name)) {
             if let Some(now) = other_digest(key.set(&run, &value)) {
                 tally.note(&key.name, now != before);
@@ -201,9 +201,9 @@ fn vary_run(plain: &Point, exceptions: &[Exception], of_flow: &[Exception]) {
     tally.changed.extend(apart.map(ToOwned::to_owned));
     tally.check_all_tried(&schema);
     let schema = serde_json::to_value(schemars::schema_for!(FlowSpec)).expect("a schema");
-    let mut tally = Tally::default();
+    let mut tally = KeyTally::default();
     let flow = &run["flows"]["b"];
-    for key in keys_of(&schema, flow) {
+    for key in keys::keys(&schema, flow) {
         let values = key.alternatives.iter().cloned();
         for value in values.chain((key.name == "set").then(|| json!({ "requests": 7 }))) {
             let mut run = run.clone();

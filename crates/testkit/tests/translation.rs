@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use base::engine::Rng;
 use ssd::Sabotage;
-use testkit::translation::{Setting, check, draw, settings};
+use testkit::translation::{TranslationSetting, check, draw, settings};
 
 /// Checks a random translation for each seed.
 fn swarm(seeds: std::ops::Range<u64>) {
@@ -37,7 +37,7 @@ fn no_translation_loses_data() {
 fn planted_bugs_of_translations_are_found() {
     for bug in [Sabotage::CopyOverWrite, Sabotage::ResetUncopied, Sabotage::VersionForgotten] {
         let found = settings().into_iter().any(|setting| {
-            let setting = Setting { device: setting.device.clone().sabotaged(bug), ..setting };
+            let setting = TranslationSetting { device: setting.device.clone().sabotaged(bug), ..setting };
             (0..6).any(|seed| catch_unwind(AssertUnwindSafe(|| check(&setting, seed))).is_err())
         });
         assert!(found, "{bug:?} is not found");

@@ -7,7 +7,7 @@
 use base::units::SECTOR;
 use ssd::{TranslationSpec, ZoneGcSpec};
 
-use crate::log::{Log, Record};
+use crate::log::{Log, UnitMetadata};
 
 /// The stage of the collection of a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +26,9 @@ enum Stage {
 
 /// A step that the layer has to carry out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum CollectionStep {
     /// Copies these units, which lie one behind another from a place on.
-    Copy { from: u32, records: Vec<Record> },
+    Copy { from: u32, records: Vec<UnitMetadata> },
     /// Makes the copies of a zone durable.
     Barrier { zone: u32 },
     /// Resets a zone.
@@ -84,7 +84,7 @@ impl Collector {
     }
 
     /// The next step; `None` if an event must come first.
-    pub(crate) fn next(&mut self, log: &Log) -> Option<Step> {
+    pub(crate) fn next(&mut self, log: &Log) -> Option<CollectionStep> {
         loop {
             match self.stage {
                 Stage::Idle => {
@@ -98,7 +98,7 @@ impl Collector {
                     }
                     *(if self.has_copied { &mut self.collected } else { &mut self.dead }) += 1;
                     self.stage = Stage::Flushing;
-                    return Some(Step::Barrier { zone });
+                    return Some(CollectionStep::Barrier { zone });
                 }
                 Stage::Copying { .. } if self.copies == self.spec.parallel => return None,
                 Stage::Copying { zone, next } => {
@@ -106,12 +106,12 @@ impl Collector {
                     self.stage = Stage::Copying { zone, next: first + records.len() as u32 };
                     if !records.is_empty() {
                         (self.copies, self.has_copied) = (self.copies + 1, true);
-                        return Some(Step::Copy { from: log.place(zone, first), records });
+                        return Some(CollectionStep::Copy { from: log.place(zone, first), records });
                     }
                 }
                 Stage::Draining { zone } if log.zone(zone).reads == 0 => {
                     self.stage = Stage::Resetting;
-                    return Some(Step::Reset { zone });
+                    return Some(CollectionStep::Reset { zone });
                 }
                 Stage::Flushing | Stage::Draining { .. } | Stage::Resetting => return None,
             }
@@ -168,13 +168,13 @@ mod tests {
         for unit in [0, 1, 2, 1] {
             let at = log.zone(zone).taken;
             log.zone_mut(zone).taken += 1;
-            log.record(log.place(zone, at), Record { unit, version: at + 1 });
+            log.record(log.place(zone, at), UnitMetadata { unit, version: at + 1 });
         }
         (log.zone_mut(zone).usage, log.zone_mut(zone).reads) = (crate::log::Usage::Full, 1);
         let copy = |from, units: &[u32]| {
             let records =
-                units.iter().map(|unit| Record { unit: *unit, version: if *unit == 1 { 4 } else { unit + 1 } });
-            Some(Step::Copy { from, records: records.collect() })
+                units.iter().map(|unit| UnitMetadata { unit: *unit, version: if *unit == 1 { 4 } else { unit + 1 } });
+            Some(CollectionStep::Copy { from, records: records.collect() })
         };
         // The first version of unit 1 is not valid; copies have at most two units, and one is under way at a time.
         assert_eq!(collector.next(&log), copy(0, &[0]));
@@ -183,12 +183,12 @@ mod tests {
         assert_eq!(collector.next(&log), copy(2, &[2, 1]));
         assert_eq!(collector.next(&log), None, "the zone is done, and a copy is under way");
         collector.has_copied();
-        assert_eq!(collector.next(&log), Some(Step::Barrier { zone }));
+        assert_eq!(collector.next(&log), Some(CollectionStep::Barrier { zone }));
         assert_eq!(collector.next(&log), None);
         collector.has_flushed(zone);
         assert_eq!(collector.next(&log), None, "a read needs the zone");
         log.zone_mut(zone).reads = 0;
-        assert_eq!(collector.next(&log), Some(Step::Reset { zone }));
+        assert_eq!(collector.next(&log), Some(CollectionStep::Reset { zone }));
         assert_eq!((collector.collected, collector.dead), (1, 0));
     }
 }

@@ -15,12 +15,12 @@ use ssd::{
     TranslationSpec,
 };
 
-use crate::collector::{Collector, Step};
+use crate::collector::{CollectionStep, Collector};
 use crate::counts::Counts;
-use crate::log::{Log, NONE, Record, Usage};
+use crate::log::{Log, NONE, UnitMetadata, Usage};
 use crate::mount::Mount;
-use crate::operation::{Operation, Phase, Piece, Purpose};
-use crate::streams::{Streams, Unplaced};
+use crate::operation::{Operation, OperationPhase, Piece, Purpose};
+use crate::streams::{Streams, UnplacedUnits};
 use crate::used::UsedZones;
 
 type OperationId<S> = Handle<Operation<S>>;
@@ -142,24 +142,24 @@ impl<S: Sector> Translation<S> {
             (Purpose::User, IoKind::Write) => self.read_rest(handle),
             (Purpose::User, IoKind::Discard) => self.discard(handle),
             (Purpose::User, IoKind::Flush) | (Purpose::Barrier { .. }, _) => {
-                operation.phase = Phase::Writing;
+                operation.phase = OperationPhase::Writing;
                 self.issue(handle, Io::FLUSH, Piece { zone: NONE, at: 0, sectors: 0 });
             }
             (Purpose::User, _) => self.end_with(handle, Status::InvalidOpcode),
             (Purpose::Copy { from }, _) => {
                 let sectors = self.operations[handle].records.len() as u64 * self.log.unit();
                 self.operations[handle].completion.data = vec![S::default(); sectors as usize];
-                self.operations[handle].phase = Phase::Reading;
+                self.operations[handle].phase = OperationPhase::Reading;
                 self.issue_read(handle, from, 0, (0, sectors));
             }
             (Purpose::Summary { zone }, _) => self.write_summary(handle, zone),
             (Purpose::Reset { zone }, _) => {
-                operation.phase = Phase::Writing;
+                operation.phase = OperationPhase::Writing;
                 let io = Io::new(IoKind::ZoneReset, self.log.start(zone), Sectors::new(0));
                 self.issue(handle, io, Piece { zone, at: 0, sectors: 0 });
             }
             (Purpose::Mount, _) => {
-                operation.phase = Phase::Reading;
+                operation.phase = OperationPhase::Reading;
                 let io = operation.completion.io;
                 let (zone, _) = self.log.at(io.start);
                 self.log.zone_mut(zone).reads += 1;
@@ -194,7 +194,7 @@ impl<S: Sector> Translation<S> {
     fn write(&mut self, handle: OperationId<S>) {
         let (now, unit) = (self.now, self.log.unit());
         let operation = &mut self.operations[handle];
-        (operation.phase, operation.pieces) = (Phase::Writing, Vec::new());
+        (operation.phase, operation.pieces) = (OperationPhase::Writing, Vec::new());
         let stream = self.streams.of(operation);
         if operation.is_of_user() {
             let version = self.log.next_version().filter(|_| !self.is_read_only);
@@ -202,11 +202,11 @@ impl<S: Sector> Translation<S> {
             let operation = &mut self.operations[handle];
             let first = (operation.completion.io.start.get() / unit) as u32;
             let units = operation.completion.data.len() as u64 / unit;
-            operation.records = (0..units as u32).map(|i| Record { unit: first + i, version }).collect();
+            operation.records = (0..units as u32).map(|i| UnitMetadata { unit: first + i, version }).collect();
         }
         let operation = &mut self.operations[handle];
         operation.unplaced = operation.records.len() as u32;
-        let unplaced = Unplaced { operation: handle, first: 0, units: operation.unplaced, since: now };
+        let unplaced = UnplacedUnits { operation: handle, first: 0, units: operation.unplaced, since: now };
         self.streams.push(stream, unplaced, false);
     }
 
@@ -228,7 +228,7 @@ impl<S: Sector> Translation<S> {
         }
     }
 
-    fn write_to(&mut self, zone: u32, placed: Unplaced<S>) {
+    fn write_to(&mut self, zone: u32, placed: UnplacedUnits<S>) {
         let unit = self.log.unit();
         let waited = self.now - placed.since;
         let operation = &mut self.operations[placed.operation];
@@ -286,7 +286,7 @@ impl<S: Sector> Translation<S> {
             let operation = &mut self.operations[handle];
             operation.unplaced += units;
             let stream = self.streams.of(operation);
-            let unplaced = Unplaced { operation: handle, first: first as u32, units, since: self.now };
+            let unplaced = UnplacedUnits { operation: handle, first: first as u32, units, since: self.now };
             self.streams.push(stream, unplaced, true);
         }
         let zone = self.log.zone(piece.zone);
@@ -313,7 +313,7 @@ impl<S: Sector> Translation<S> {
         let units = self.log.shape().zones.capacity - at.max(self.log.shape().data);
         let sectors = u64::from(units) * self.log.unit();
         let operation = &mut self.operations[handle];
-        (operation.phase, operation.completion.data) = (Phase::Writing, vec![S::default(); sectors as usize]);
+        (operation.phase, operation.completion.data) = (OperationPhase::Writing, vec![S::default(); sectors as usize]);
         self.log.zone_mut(zone).writes += 1;
         self.counts.own.summaries += u64::from(units);
         let (kind, start) = self.streams.command(&self.log, zone, at);
@@ -327,9 +327,9 @@ impl<S: Sector> Translation<S> {
             let Some(step) = self.collector.next(&self.log) else { return };
             let own = |purpose| Operation::own(purpose, Io::FLUSH, self.now);
             self.enter_own(match step {
-                Step::Copy { from, records } => Operation { records, ..own(Purpose::Copy { from }) },
-                Step::Barrier { zone } => own(Purpose::Barrier { zone }),
-                Step::Reset { zone } => own(Purpose::Reset { zone }),
+                CollectionStep::Copy { from, records } => Operation { records, ..own(Purpose::Copy { from }) },
+                CollectionStep::Barrier { zone } => own(Purpose::Barrier { zone }),
+                CollectionStep::Reset { zone } => own(Purpose::Reset { zone }),
             });
         }
     }
@@ -347,7 +347,7 @@ impl<S: Sector> Translation<S> {
         self.under_way -= 1;
         operation.completion.add_costs(&completion);
         match (operation.phase, operation.purpose) {
-            (Phase::Reading, purpose) => {
+            (OperationPhase::Reading, purpose) => {
                 self.log.zone_mut(piece.zone).reads -= 1;
                 let is_copy = matches!(purpose, Purpose::Copy { .. });
                 if completion.status != Status::Done {
@@ -392,10 +392,10 @@ impl<S: Sector> Translation<S> {
             return;
         }
         match (operation.phase, operation.purpose, operation.completion.io.kind) {
-            (Phase::Reading, Purpose::User, IoKind::Write) if operation.completion.status == Status::Done => {
+            (OperationPhase::Reading, Purpose::User, IoKind::Write) if operation.completion.status == Status::Done => {
                 self.write(handle)
             }
-            (Phase::Reading, Purpose::Copy { from }, _) => {
+            (OperationPhase::Reading, Purpose::Copy { from }, _) => {
                 if self.operations[handle].completion.status != Status::Done {
                     // The copies mark every unit as unreadable: otherwise an older version would become the newest.
                     let places = from..from + self.operations[handle].records.len() as u32;

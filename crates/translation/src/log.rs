@@ -10,20 +10,20 @@ pub(crate) const NONE: u32 = u32::MAX;
 
 /// The metadata that is stored with a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Record {
+pub(crate) struct UnitMetadata {
     /// The unit's logical address; [`NONE`] in a place without an acknowledged write.
     pub(crate) unit: u32,
     /// The version of the write: the higher of two versions is the newer one. A copy has the version of its original.
     pub(crate) version: u32,
 }
 
-impl Record {
+impl UnitMetadata {
     const NOTHING: Self = Self { unit: NONE, version: 0 };
 }
 
 /// Adjacent sectors of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct SectorRun {
     /// The place of the first unit; `None` if the unit is not mapped.
     pub(crate) place: Option<u32>,
     /// The first sector, counted in the request.
@@ -49,10 +49,10 @@ pub(crate) enum Usage {
 
 /// The use of one zone by the log.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Zone {
+pub(crate) struct ZoneUse {
     pub(crate) usage: Usage,
     /// The record of each unit by its place in the zone; empty while the zone is free.
-    records: Vec<Record>,
+    records: Vec<UnitMetadata>,
     /// The number of units in the zone that are the newest copies.
     pub(crate) valid: u32,
     /// The number of units that have been given to writes, ended or not.
@@ -77,7 +77,7 @@ pub(crate) struct Log {
     /// The number of sectors of a unit.
     unit: u64,
     map: Vec<u32>,
-    zones: Vec<Zone>,
+    zones: Vec<ZoneUse>,
     free: VecDeque<u32>,
     opened: u64,
     version: u32,
@@ -92,7 +92,7 @@ impl Log {
             shape,
             unit,
             map: vec![NONE; shape.units as usize],
-            zones: vec![Zone::default(); shape.zones.zones as usize],
+            zones: vec![ZoneUse::default(); shape.zones.zones as usize],
             free: (0..shape.zones.zones).collect(),
             opened: 0,
             version: 0,
@@ -109,11 +109,11 @@ impl Log {
         self.unit
     }
 
-    pub(crate) fn zone(&self, zone: u32) -> &Zone {
+    pub(crate) fn zone(&self, zone: u32) -> &ZoneUse {
         &self.zones[zone as usize]
     }
 
-    pub(crate) fn zone_mut(&mut self, zone: u32) -> &mut Zone {
+    pub(crate) fn zone_mut(&mut self, zone: u32) -> &mut ZoneUse {
         &mut self.zones[zone as usize]
     }
 
@@ -171,7 +171,7 @@ impl Log {
     }
 
     /// The record at a place, if it is the newest copy of a unit.
-    pub(crate) fn valid_at(&self, place: u32) -> Option<Record> {
+    pub(crate) fn valid_at(&self, place: u32) -> Option<UnitMetadata> {
         let (zone, at) = self.split(place);
         let record = *self.zone(zone).records.get(at as usize)?;
         (record.unit != NONE && self.map[record.unit as usize] == place).then_some(record)
@@ -179,21 +179,21 @@ impl Log {
 
     /// The next run of adjacent valid units of a zone, from position `from` on, at most `most` units. Returns the
     /// position of the first, and the records.
-    pub(crate) fn valid_run(&self, zone: u32, from: u32, most: usize) -> (u32, Vec<Record>) {
+    pub(crate) fn valid_run(&self, zone: u32, from: u32, most: usize) -> (u32, Vec<UnitMetadata>) {
         let valid = |at: u32| self.valid_at(self.place(zone, at));
         let first = (from..self.shape.data).find(|at| valid(*at).is_some()).unwrap_or(self.shape.data);
         (first, (first..self.shape.data).map_while(valid).take(most).collect())
     }
 
     /// The places of sectors of users: runs of adjacent units in one zone, and units that are not mapped.
-    pub(crate) fn runs(&self, sectors: std::ops::Range<u64>) -> Vec<Run> {
-        let mut runs: Vec<Run> = Vec::new();
+    pub(crate) fn runs(&self, sectors: std::ops::Range<u64>) -> Vec<SectorRun> {
+        let mut runs: Vec<SectorRun> = Vec::new();
         let mut sector = sectors.start;
         while sector < sectors.end {
             let unit = sector / self.unit;
             let end = ((unit + 1) * self.unit).min(sectors.end);
             let place = self.place_of(unit as u32);
-            let goes_on = |run: &Run| {
+            let goes_on = |run: &SectorRun| {
                 let next = run.place.map(|place| place + (run.skipped + run.sectors).div_ceil(self.unit) as u32);
                 let is_lost = |place: Option<u32>| place.is_some_and(|place| self.is_lost(place));
                 let is_behind = next.is_some() && next == place && place.is_some_and(|place| self.split(place).1 > 0);
@@ -201,7 +201,7 @@ impl Log {
             };
             match runs.last_mut().filter(|run| goes_on(run)) {
                 Some(run) => run.sectors += end - sector,
-                None => runs.push(Run {
+                None => runs.push(SectorRun {
                     place,
                     at: (sector - sectors.start) as usize,
                     skipped: sector % self.unit,
@@ -228,14 +228,14 @@ impl Log {
     pub(crate) fn open(&mut self) -> Option<u32> {
         let zone = self.free.pop_front()?;
         self.opened += 1;
-        let records = vec![Record::NOTHING; self.shape.data as usize];
-        *self.zone_mut(zone) = Zone { usage: Usage::Open, records, ..Zone::default() };
+        let records = vec![UnitMetadata::NOTHING; self.shape.data as usize];
+        *self.zone_mut(zone) = ZoneUse { usage: Usage::Open, records, ..ZoneUse::default() };
         self.zone_mut(zone).opened = self.opened;
         Some(zone)
     }
 
     /// Records that a unit has been written to a place.
-    pub(crate) fn record(&mut self, place: u32, record: Record) {
+    pub(crate) fn record(&mut self, place: u32, record: UnitMetadata) {
         let (zone, at) = self.split(place);
         self.zone_mut(zone).records[at as usize] = record;
         self.forget(record.unit);
@@ -245,7 +245,7 @@ impl Log {
 
     /// Records that a unit has been copied from one place to another. Returns false if the user has changed it
     /// meanwhile.
-    pub(crate) fn record_copy(&mut self, from: u32, to: u32, record: Record) -> bool {
+    pub(crate) fn record_copy(&mut self, from: u32, to: u32, record: UnitMetadata) -> bool {
         let is_newest = self.map[record.unit as usize] == from;
         if is_newest {
             let is_lost = self.is_lost(from);
@@ -286,7 +286,7 @@ impl Log {
     }
 
     fn drop_zone(&mut self, zone: u32, usage: Usage) {
-        *self.zone_mut(zone) = Zone { usage, ..Zone::default() };
+        *self.zone_mut(zone) = ZoneUse { usage, ..ZoneUse::default() };
         let places = self.place(zone, 0)..self.place(zone, 0) + self.shape.data;
         self.lost.retain(|place| !places.contains(place));
     }
@@ -299,12 +299,12 @@ impl Log {
         let full = (0..)
             .zip(&self.zones)
             .filter(|(_, zone)| zone.usage == Usage::Full && zone.valid < data && zone.writes == 0);
-        let of = |least: (u32, &Zone)| least.0;
+        let of = |least: (u32, &ZoneUse)| least.0;
         match policy {
             ZoneVictim::Greedy => full.min_by_key(|(_, zone)| (zone.valid, zone.opened)).map(of),
             ZoneVictim::Fifo => full.min_by_key(|(_, zone)| zone.opened).map(of),
             ZoneVictim::CostBenefit => {
-                let benefit = |zone: &Zone| {
+                let benefit = |zone: &ZoneUse| {
                     let (share, age) = (f64::from(zone.valid) / f64::from(data), self.opened - zone.opened);
                     (1.0 - share) * age as f64 / (1.0 + share)
                 };
@@ -327,8 +327,8 @@ impl Log {
             zone.records = Vec::new();
             return;
         }
-        zone.records.resize(data as usize, Record::NOTHING);
-        zone.records[zone.taken as usize..].fill(Record::NOTHING);
+        zone.records.resize(data as usize, UnitMetadata::NOTHING);
+        zone.records[zone.taken as usize..].fill(UnitMetadata::NOTHING);
     }
 
     /// Rebuilds the map from the records of all zones. Of several copies the newest counts; with a planted bug
@@ -353,14 +353,14 @@ impl Log {
                 }
             }
         }
-        let is_free = |(number, zone): (u32, &Zone)| (zone.usage == Usage::Free).then_some(number);
+        let is_free = |(number, zone): (u32, &ZoneUse)| (zone.usage == Usage::Free).then_some(number);
         self.free = (0..).zip(&self.zones).filter_map(is_free).collect();
     }
 
     /// Renumbers the zones that have data, from 0 on in the order in which they were opened, and makes all of them
     /// full. Returns their number.
     pub(crate) fn settle(&mut self) -> u32 {
-        let mut used: Vec<Zone> = std::mem::take(&mut self.zones);
+        let mut used: Vec<ZoneUse> = std::mem::take(&mut self.zones);
         let count = used.len();
         used.retain(|zone| zone.usage != Usage::Free);
         used.sort_by_key(|zone| zone.opened);
@@ -368,7 +368,7 @@ impl Log {
         for zone in &mut used {
             (zone.usage, zone.has_summary, zone.taken) = (Usage::Full, true, self.shape.data);
         }
-        used.resize(count, Zone::default());
+        used.resize(count, ZoneUse::default());
         self.zones = used;
         self.rebuild(true);
         full
@@ -408,7 +408,7 @@ mod tests {
         for unit in units {
             let at = log.zone(zone).taken;
             log.zone_mut(zone).taken += 1;
-            let record = Record { unit: *unit, version: log.next_version().expect("versions") };
+            let record = UnitMetadata { unit: *unit, version: log.next_version().expect("versions") };
             log.record(log.place(zone, at), record);
         }
     }
@@ -428,7 +428,7 @@ mod tests {
         write(&mut log, zone, &[0, 1, 2, 4]);
         write(&mut log, other, &[5, 6]);
         let runs = log.runs(3..54);
-        let run = |place, at, skipped, sectors| Run { place, at, skipped, sectors };
+        let run = |place, at, skipped, sectors| SectorRun { place, at, skipped, sectors };
         let expected = [run(Some(0), 0, 3, 21), run(None, 21, 0, 8), run(Some(3), 29, 0, 8), run(Some(4), 37, 0, 14)];
         assert_eq!(runs, expected);
     }

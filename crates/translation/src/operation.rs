@@ -4,7 +4,7 @@ use base::io::Io;
 use base::units::Time;
 use ssd::{Completion, LayerStep, QueueId, Request, Tag};
 
-use crate::log::Record;
+use crate::log::UnitMetadata;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -23,7 +23,7 @@ pub(crate) enum Purpose {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub(crate) enum OperationPhase {
     /// Waits for earlier overlapping operations, or for a mount.
     Waiting,
     Reading,
@@ -48,8 +48,8 @@ pub(crate) struct Operation<S> {
     /// the sectors that were asked for.
     pub(crate) completion: Completion<S>,
     /// The records of the units that the operation writes.
-    pub(crate) records: Vec<Record>,
-    pub(crate) phase: Phase,
+    pub(crate) records: Vec<UnitMetadata>,
+    pub(crate) phase: OperationPhase,
     /// The operation's requests to the drive, each with the time of its submission.
     pub(crate) pieces: Vec<(Time, Piece)>,
     /// The requests to the drive that the operation waited for; recorded only if an observer needs them.
@@ -69,7 +69,7 @@ impl<S> Operation<S> {
             purpose,
             completion: Completion::of(request, now),
             records: Vec::new(),
-            phase: Phase::Waiting,
+            phase: OperationPhase::Waiting,
             pieces: Vec::new(),
             steps: Vec::new(),
             under_way: 0,

@@ -12,7 +12,7 @@ use crate::operation::{Operation, Purpose};
 
 /// Units of an operation that wait for a zone.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Unplaced<S> {
+pub(crate) struct UnplacedUnits<S> {
     pub(crate) operation: Handle<Operation<S>>,
     /// The position of the first unit in the operation's data.
     pub(crate) first: u32,
@@ -22,16 +22,16 @@ pub(crate) struct Unplaced<S> {
 
 /// Zones that take data of one kind in turn.
 #[derive(Clone, Debug)]
-struct Stream<S> {
+struct ZoneStream<S> {
     zones: Vec<Option<u32>>,
     turn: usize,
-    unplaced: VecDeque<Unplaced<S>>,
+    unplaced: VecDeque<UnplacedUnits<S>>,
 }
 
 /// All streams; the last is the stream of copies.
 #[derive(Clone, Debug)]
 pub(crate) struct Streams<S> {
-    each: Vec<Stream<S>>,
+    each: Vec<ZoneStream<S>>,
     command: ZoneCommand,
     /// The number of free zones that only copies may open.
     reserve: u32,
@@ -45,7 +45,7 @@ pub(crate) struct Streams<S> {
 impl<S> Streams<S> {
     pub(crate) fn new(spec: &TranslationSpec, max_active: u32) -> Self {
         let stream =
-            || Stream { zones: vec![None; spec.zones_per_stream as usize], turn: 0, unplaced: VecDeque::new() };
+            || ZoneStream { zones: vec![None; spec.zones_per_stream as usize], turn: 0, unplaced: VecDeque::new() };
         Self {
             each: (0..=spec.streams).map(|_| stream()).collect(),
             command: spec.command,
@@ -75,7 +75,7 @@ impl<S> Streams<S> {
     }
 
     /// Adds a write to those that wait in its stream; at the front if it comes back from a zone that has failed.
-    pub(crate) fn push(&mut self, stream: usize, unplaced: Unplaced<S>, in_front: bool) {
+    pub(crate) fn push(&mut self, stream: usize, unplaced: UnplacedUnits<S>, in_front: bool) {
         let waiting = &mut self.each[stream].unplaced;
         if in_front { waiting.push_front(unplaced) } else { waiting.push_back(unplaced) }
     }
@@ -94,19 +94,19 @@ impl<S> Streams<S> {
     }
 
     /// Removes the waiting writes of users.
-    pub(crate) fn take_unplaced_of_users(&mut self) -> Vec<Unplaced<S>> {
+    pub(crate) fn take_unplaced_of_users(&mut self) -> Vec<UnplacedUnits<S>> {
         let copies = self.copies();
         self.each[..copies].iter_mut().flat_map(|stream| stream.unplaced.drain(..)).collect()
     }
 
     /// Gives a zone to the next write of a stream. Returns the zone, and the units that go there.
-    pub(crate) fn place(&mut self, stream: usize, log: &mut Log) -> Option<(u32, Unplaced<S>)> {
+    pub(crate) fn place(&mut self, stream: usize, log: &mut Log) -> Option<(u32, UnplacedUnits<S>)> {
         self.each[stream].unplaced.front()?;
         let zone = self.zone_for(stream, log)?;
-        let Stream { unplaced, .. } = &mut self.each[stream];
+        let ZoneStream { unplaced, .. } = &mut self.each[stream];
         let front = unplaced.front_mut().expect("a write waits");
         let room = log.shape().data - log.zone(zone).taken;
-        let placed = Unplaced { units: front.units.min(room), ..*front };
+        let placed = UnplacedUnits { units: front.units.min(room), ..*front };
         (front.first, front.units) = (front.first + placed.units, front.units - placed.units);
         if front.units == 0 {
             unplaced.pop_front();

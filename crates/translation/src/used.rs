@@ -8,7 +8,7 @@ use base::units::{Bytes, SECTOR};
 use flash::nand::Sector;
 use ssd::{Precondition, PreconditioningResult, ResolvedDevice, Ssd, TranslationSpec};
 
-use crate::log::{Log, Record, Usage};
+use crate::log::{Log, UnitMetadata, Usage};
 
 /// Progress is reported every 2^12 units.
 const PROGRESS_BITS: u32 = 12;
@@ -31,7 +31,7 @@ pub struct UsedZones {
 
 /// The data that a zone takes.
 #[derive(Clone, Copy)]
-enum Of {
+enum ZoneContent {
     User,
     Copies,
 }
@@ -72,7 +72,7 @@ impl UsedZones {
         let unit = self.log.unit() * SECTOR.get();
         let mut done = 0;
         let mut write = |log: &mut Self, unit: u64, total: u64| {
-            log.write(Of::User, unit as u32, None);
+            log.write(ZoneContent::User, unit as u32, None);
             done += 1;
             if done % (1 << PROGRESS_BITS) == 0 { progress(done, total) } else { ControlFlow::Continue(()) }
         };
@@ -113,7 +113,7 @@ impl UsedZones {
         Some(PreconditioningResult { units: done, write_amplification, refused: 0 })
     }
 
-    fn write(&mut self, of: Of, unit: u32, copied: Option<(u32, Record)>) {
+    fn write(&mut self, of: ZoneContent, unit: u32, copied: Option<(u32, UnitMetadata)>) {
         let zone = match self.open[of as usize] {
             Some(zone) => zone,
             None => self.open_zone(of),
@@ -126,7 +126,7 @@ impl UsedZones {
             Some((from, record)) => _ = self.log.record_copy(from, place, record),
             None => {
                 let version = self.log.next_version().expect("preconditioning ends before versions do");
-                self.log.record(place, Record { unit, version });
+                self.log.record(place, UnitMetadata { unit, version });
             }
         }
         if at + 1 == self.log.shape().data {
@@ -136,8 +136,8 @@ impl UsedZones {
         }
     }
 
-    fn open_zone(&mut self, of: Of) -> u32 {
-        if matches!(of, Of::User) {
+    fn open_zone(&mut self, of: ZoneContent) -> u32 {
+        if matches!(of, ZoneContent::User) {
             self.collect();
         }
         let zone = self.log.open().expect("collection leaves a zone");
@@ -152,7 +152,7 @@ impl UsedZones {
             for at in 0..self.log.shape().data {
                 let place = self.log.place(victim, at);
                 if let Some(record) = self.log.valid_at(place) {
-                    self.write(Of::Copies, record.unit, Some((place, record)));
+                    self.write(ZoneContent::Copies, record.unit, Some((place, record)));
                 }
             }
             self.log.reset(victim);

@@ -158,10 +158,10 @@ impl<W: Source + ?Sized> Source for &mut W {
 /// The reason that a workload cannot be read: the file, the place in it, and a remedy.
 // Boxed, because every request passes through a `Result` with this error, which should not be larger than the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourceError(Box<Fault>);
+pub struct SourceError(Box<SourceFault>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Fault {
+struct SourceFault {
     path: Option<PathBuf>,
     line: Option<u64>,
     message: String,
@@ -172,7 +172,7 @@ impl SourceError {
     /// Creates the error with its remedy, without a file.
     #[must_use]
     pub fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self(Box::new(Fault { path: None, line: None, message: message.into(), remedy: remedy.into() }))
+        Self(Box::new(SourceFault { path: None, line: None, message: message.into(), remedy: remedy.into() }))
     }
 
     /// Adds the path of the trace to the message of an error.

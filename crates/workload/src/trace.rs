@@ -101,12 +101,12 @@ mod testing;
 mod tests;
 
 pub use columns::Columns;
-pub use convert::{CREATOR, Converted, convert};
+pub use convert::{CREATOR, ConversionResult, convert};
 pub use cpus::files;
 pub use doubt::{Doubt, SizeSign};
 pub use extent::ExtentRule;
 pub use format::Format;
-pub use growing::{Recorded, TraceWriter};
+pub use growing::{RecordedRequest, TraceWriter};
 pub use info::{Footprint, KindInfo, TraceInfo, info};
 pub use parquet::{FIELDS, RECORDED};
 pub use readings::{SizeReading, TimeReading};

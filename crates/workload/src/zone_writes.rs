@@ -130,7 +130,7 @@ const fn is_zero(value: &u32) -> bool {
 
 /// The next step in the cycle of a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum ZoneStep {
     Reset,
     /// The zone is opened with a random write area.
     OpenZrwa,
@@ -152,7 +152,7 @@ struct Overwrites {
 /// The source of a description's requests for a drive.
 #[derive(Clone, Debug)]
 pub struct ZoneWrites {
-    zones: Vec<Step>,
+    zones: Vec<ZoneStep>,
     /// The number of sectors with data in each zone.
     data: Vec<u64>,
     reads: f64,
@@ -251,9 +251,9 @@ impl ZoneWrites {
         let fill = if fill < 1.0 { (share / size * size).max(size.min(writable)) } else { writable };
         let zrwa = window.map(|window| Overwrites { window, share: overwrites });
         let begin = match (zones.reset_first, zrwa) {
-            (true, _) => Step::Reset,
-            (false, Some(_)) => Step::OpenZrwa,
-            (false, None) => Step::Write(0),
+            (true, _) => ZoneStep::Reset,
+            (false, Some(_)) => ZoneStep::OpenZrwa,
+            (false, None) => ZoneStep::Write(0),
         };
         Ok(Self {
             zones: vec![begin; zones.count as usize],
@@ -300,7 +300,7 @@ impl ZoneWrites {
     /// Draws a write to a place in the random write area of the present zone; `None` if another request is due.
     fn draw_overwrite(&mut self) -> Option<Io> {
         let Overwrites { window, share } = self.zrwa?;
-        let Step::Write(written) = self.zones[self.at] else { return None };
+        let ZoneStep::Write(written) = self.zones[self.at] else { return None };
         let places = window.min(written) / self.size;
         if places == 0 || share <= 0.0 || !self.rng.chance(share) {
             return None;
@@ -336,12 +336,12 @@ impl ZoneWrites {
     }
 
     /// The step that follows the writes of a zone.
-    const fn after_writes(&self) -> Step {
+    const fn after_writes(&self) -> ZoneStep {
         match (self.finish, self.zrwa) {
-            (true, _) => Step::Finish,
+            (true, _) => ZoneStep::Finish,
             // Other zones are reset before they are full.
-            (false, Some(_)) if self.is_filled => Step::Flush,
-            (false, _) => Step::Reset,
+            (false, Some(_)) if self.is_filled => ZoneStep::Flush,
+            (false, _) => ZoneStep::Reset,
         }
     }
 }
@@ -363,17 +363,17 @@ impl Source for ZoneWrites {
         let step = self.zones[self.at];
         let bare = |kind, start| Io::new(kind, Lba::new(start), Sectors::new(0));
         let (io, next) = match step {
-            Step::Reset if self.zrwa.is_some() => (bare(IoKind::ZoneReset, begin), Step::OpenZrwa),
-            Step::Reset => (bare(IoKind::ZoneReset, begin), Step::Write(0)),
-            Step::OpenZrwa => (bare(IoKind::ZoneOpenZrwa, begin), Step::Write(0)),
-            Step::Flush => (bare(IoKind::ZrwaFlush, begin + self.fill - 1), Step::Reset),
-            Step::Finish => (bare(IoKind::ZoneFinish, begin), Step::Reset),
-            Step::Write(written) => {
+            ZoneStep::Reset if self.zrwa.is_some() => (bare(IoKind::ZoneReset, begin), ZoneStep::OpenZrwa),
+            ZoneStep::Reset => (bare(IoKind::ZoneReset, begin), ZoneStep::Write(0)),
+            ZoneStep::OpenZrwa => (bare(IoKind::ZoneOpenZrwa, begin), ZoneStep::Write(0)),
+            ZoneStep::Flush => (bare(IoKind::ZrwaFlush, begin + self.fill - 1), ZoneStep::Reset),
+            ZoneStep::Finish => (bare(IoKind::ZoneFinish, begin), ZoneStep::Reset),
+            ZoneStep::Write(written) => {
                 let sectors = self.size.min(self.fill - written);
                 let (kind, start) =
                     if self.append { (IoKind::Append, begin) } else { (IoKind::Write, begin + written) };
                 let next = match written + sectors {
-                    written if written < self.fill => Step::Write(written),
+                    written if written < self.fill => ZoneStep::Write(written),
                     _ => self.after_writes(),
                 };
                 (Io::new(kind, Lba::new(start), Sectors::new(sectors)), next)
@@ -381,12 +381,12 @@ impl Source for ZoneWrites {
         };
         self.zones[self.at] = next;
         match step {
-            Step::Reset => self.data[self.at] = 0,
-            Step::Write(written) => self.data[self.at] = written + io.sectors.get(),
-            Step::OpenZrwa | Step::Flush | Step::Finish => {}
+            ZoneStep::Reset => self.data[self.at] = 0,
+            ZoneStep::Write(written) => self.data[self.at] = written + io.sectors.get(),
+            ZoneStep::OpenZrwa | ZoneStep::Flush | ZoneStep::Finish => {}
         }
         // A cycle ends before the reset that begins the next one.
-        self.next_zone(next == Step::Reset);
+        self.next_zone(next == ZoneStep::Reset);
         Ok(Some(Arrival::new(Time::ZERO, io)))
     }
 

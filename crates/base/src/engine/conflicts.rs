@@ -48,15 +48,15 @@ impl Interval {
 }
 
 /// A request with its interval.
-type Listed<T> = (Interval, Handle<T>);
+type IntervalRequest<T> = (Interval, Handle<T>);
 
 /// The requests with units, each with its interval.
 #[derive(Clone, Debug)]
 pub(super) struct Conflicts<T> {
-    regions: HashMap<u64, Vec<Listed<T>>>,
-    wide: Vec<Listed<T>>,
+    regions: HashMap<u64, Vec<IntervalRequest<T>>>,
+    wide: Vec<IntervalRequest<T>>,
     /// All requests, by the numbers of their handles; searched only for a wide interval.
-    all: BTreeMap<NonZeroU32, Listed<T>>,
+    all: BTreeMap<NonZeroU32, IntervalRequest<T>>,
 }
 
 impl<T> Default for Conflicts<T> {
@@ -68,7 +68,7 @@ impl<T> Default for Conflicts<T> {
 impl<T> Conflicts<T> {
     /// Lists a request. Returns the earlier ones that conflict with it, each once.
     pub(super) fn enter(&mut self, interval: Interval, request: Handle<T>) -> Vec<Handle<T>> {
-        let conflicts = |(other, _): &&Listed<T>| other.conflicts(&interval);
+        let conflicts = |(other, _): &&IntervalRequest<T>| other.conflicts(&interval);
         let mut before: Vec<Handle<T>> = Vec::new();
         if interval.is_wide() {
             before.extend(self.all.values().filter(conflicts).map(|(_, request)| *request));
@@ -78,7 +78,8 @@ impl<T> Conflicts<T> {
             for region in interval.regions() {
                 let listed = self.regions.entry(region).or_default();
                 // A conflict is counted in the first region that both touch, so it is counted once.
-                let counts = |(other, _): &&Listed<T>| region == other.regions().start.max(interval.regions().start);
+                let counts =
+                    |(other, _): &&IntervalRequest<T>| region == other.regions().start.max(interval.regions().start);
                 before.extend(listed.iter().filter(conflicts).filter(counts).map(|(_, request)| *request));
                 listed.push((interval, request));
             }
@@ -93,7 +94,7 @@ impl<T> Conflicts<T> {
     ///
     /// If the request is not listed.
     pub(super) fn leave(&mut self, interval: Interval, request: Handle<T>) {
-        let remove = |list: &mut Vec<Listed<T>>| {
+        let remove = |list: &mut Vec<IntervalRequest<T>>| {
             let at = list.iter().position(|(_, other)| *other == request).expect("the request is listed");
             list.swap_remove(at);
         };
@@ -122,7 +123,7 @@ mod tests {
         for seed in 0..50 {
             let mut rng = Rng::stream(seed, "conflicts");
             let (mut conflicts, mut slab) = (Conflicts::default(), Slab::<u8>::default());
-            let mut present: Vec<Listed<u8>> = Vec::new();
+            let mut present: Vec<IntervalRequest<u8>> = Vec::new();
             for _ in 0..400 {
                 let first = rng.below(1 << 15);
                 let size = if rng.chance(0.1) { rng.below(1 << 14) } else { rng.below(200) };

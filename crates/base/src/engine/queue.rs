@@ -25,7 +25,7 @@ pub struct EventQueue<E> {
     tails: [Time; LANES],
     /// Lanes from this index on are empty.
     used: usize,
-    heap: BinaryHeap<Reverse<Entry<E>>>,
+    heap: BinaryHeap<Reverse<QueueEntry<E>>>,
     /// The lane of the next event (`LANES` for the heap), and the event's key.
     least: (usize, Key),
     /// The lane of the event that was removed last, and its key.
@@ -75,26 +75,26 @@ impl Due {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry<E> {
+struct QueueEntry<E> {
     key: Key,
     event: E,
 }
 
-impl<E> PartialEq for Entry<E> {
+impl<E> PartialEq for QueueEntry<E> {
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key
     }
 }
 
-impl<E> Eq for Entry<E> {}
+impl<E> Eq for QueueEntry<E> {}
 
-impl<E> PartialOrd for Entry<E> {
+impl<E> PartialOrd for QueueEntry<E> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<E> Ord for Entry<E> {
+impl<E> Ord for QueueEntry<E> {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key.cmp(&other.key)
     }
@@ -103,7 +103,7 @@ impl<E> Ord for Entry<E> {
 /// A ring whose length is a power of two: a place is found with a mask.
 #[derive(Clone, Debug)]
 struct Lane<E> {
-    ring: Vec<Entry<E>>,
+    ring: Vec<QueueEntry<E>>,
     first: usize,
     len: usize,
 }
@@ -130,7 +130,7 @@ impl<E: Copy> Lane<E> {
 
     /// Removes the first event. Returns it and the key of the next.
     #[inline]
-    fn pop(&mut self) -> (Entry<E>, Key) {
+    fn pop(&mut self) -> (QueueEntry<E>, Key) {
         let mask = self.ring.len() - 1;
         let entry = self.ring[self.first & mask];
         self.first = (self.first + 1) & mask;
@@ -144,7 +144,7 @@ impl<E: Copy> Lane<E> {
     fn grow(&mut self, key: Key, event: &E) {
         self.ring.rotate_left(self.first);
         self.first = 0;
-        self.ring.resize((2 * self.len).max(4), Entry { key, event: *event });
+        self.ring.resize((2 * self.len).max(4), QueueEntry { key, event: *event });
     }
 }
 
@@ -243,7 +243,7 @@ impl<E: Copy> EventQueue<E> {
     #[inline(never)]
     fn push_apart(&mut self, key: Key, event: &E) {
         self.heads[LANES] = self.heads[LANES].min(key);
-        self.heap.push(Reverse(Entry { key, event: *event }));
+        self.heap.push(Reverse(QueueEntry { key, event: *event }));
     }
 
     /// Removes the first event of the heap.

@@ -55,13 +55,13 @@ impl fmt::Display for ParseUnitError {
 impl std::error::Error for ParseUnitError {}
 
 /// The unit names of one quantity, each with its size in the base unit.
-struct Kind {
+struct UnitTable {
     name: &'static str,
     example: &'static str,
     units: &'static [(&'static str, u64)],
 }
 
-impl Kind {
+impl UnitTable {
     fn error(&self, text: &str, wrong: Wrong) -> ParseUnitError {
         let names: Vec<_> = self.units.iter().map(|(name, _)| *name).filter(|name| !name.is_empty()).collect();
         let largest = self.units.iter().max_by_key(|(_, size)| *size);
@@ -134,12 +134,12 @@ macro_rules! as_text {
 }
 
 struct Text<T> {
-    kind: &'static Kind,
+    kind: &'static UnitTable,
     value: std::marker::PhantomData<T>,
 }
 
 impl<T> Text<T> {
-    const fn new(kind: &'static Kind) -> Self {
+    const fn new(kind: &'static UnitTable) -> Self {
         Self { kind, value: std::marker::PhantomData }
     }
 
@@ -175,12 +175,12 @@ impl<T: FromStr<Err = ParseUnitError>> de::Visitor<'_> for Text<T> {
     }
 }
 
-static SPAN: Kind = Kind {
+static SPAN: UnitTable = UnitTable {
     name: "time",
     example: "25us",
     units: &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)],
 };
-static BYTES: Kind = Kind {
+static BYTES: UnitTable = UnitTable {
     name: "size",
     example: "4KiB",
     units: &[
@@ -196,7 +196,7 @@ static BYTES: Kind = Kind {
         ("TB", 1_000_000_000_000),
     ],
 };
-static RATE: Kind = Kind {
+static RATE: UnitTable = UnitTable {
     name: "data rate",
     example: "667MB/s",
     units: &[
@@ -211,7 +211,7 @@ static RATE: Kind = Kind {
     ],
 };
 /// The notation of data sheets: a lane of eight bits moves a byte in each transfer.
-static LANE_RATE: Kind = Kind {
+static LANE_RATE: UnitTable = UnitTable {
     name: "data rate of an 8-bit lane",
     example: "1200MT/s",
     units: &[
@@ -227,25 +227,27 @@ static LANE_RATE: Kind = Kind {
         ("GT/s", 1_000_000_000),
     ],
 };
-static FREQUENCY: Kind = Kind {
+static FREQUENCY: UnitTable = UnitTable {
     name: "frequency",
     example: "100MHz",
     units: &[("Hz", 1), ("kHz", 1_000), ("MHz", 1_000_000), ("GHz", 1_000_000_000)],
 };
-static VOLTAGE: Kind = Kind { name: "voltage", example: "3.3V", units: &[("mV", 1), ("V", 1_000)] };
-static CURRENT: Kind = Kind { name: "current", example: "15mA", units: &[("uA", 1), ("mA", 1_000), ("A", 1_000_000)] };
-static POWER: Kind = Kind { name: "power", example: "2.5W", units: &[("uW", 1), ("mW", 1_000), ("W", 1_000_000)] };
-static THERMAL_RESISTANCE: Kind =
-    Kind { name: "thermal resistance", example: "8K/W", units: &[("mK/W", 1), ("K/W", 1_000)] };
-static TEMPERATURE: Kind = Kind { name: "temperature", example: "40C", units: &[("mC", 1), ("C", 1_000)] };
+static VOLTAGE: UnitTable = UnitTable { name: "voltage", example: "3.3V", units: &[("mV", 1), ("V", 1_000)] };
+static CURRENT: UnitTable =
+    UnitTable { name: "current", example: "15mA", units: &[("uA", 1), ("mA", 1_000), ("A", 1_000_000)] };
+static POWER: UnitTable =
+    UnitTable { name: "power", example: "2.5W", units: &[("uW", 1), ("mW", 1_000), ("W", 1_000_000)] };
+static THERMAL_RESISTANCE: UnitTable =
+    UnitTable { name: "thermal resistance", example: "8K/W", units: &[("mK/W", 1), ("K/W", 1_000)] };
+static TEMPERATURE: UnitTable = UnitTable { name: "temperature", example: "40C", units: &[("mC", 1), ("C", 1_000)] };
 /// A year has 365 days.
-static AGE: Kind = Kind {
+static AGE: UnitTable = UnitTable {
     name: "time without power",
     example: "90d",
     units: &[("s", 1), ("min", 60), ("h", 3_600), ("d", 86_400), ("y", 31_536_000)],
 };
 /// Ratios of at most [`DECIMALS`] decimals are computed in billionths.
-static RATIO: Kind = Kind { name: "share", example: "7%", units: &[("%", 10_000_000)] };
+static RATIO: UnitTable = UnitTable { name: "share", example: "7%", units: &[("%", 10_000_000)] };
 
 quantity!(Span, SPAN, |ps| Some(Span::from_ps(ps)));
 quantity!(Bytes, BYTES, |b| Some(Bytes::new(b)));
@@ -294,7 +296,7 @@ pub trait Exact {
 }
 
 /// Uses the largest unit that divides `value`, so that no rounding is needed.
-fn exact(kind: &Kind, value: u64) -> String {
+fn exact(kind: &UnitTable, value: u64) -> String {
     let best = kind.units.iter().filter(|(_, size)| value.is_multiple_of(*size)).max_by_key(|(_, size)| *size);
     let (name, size) = best.expect("every kind has a unit of size one");
     if value == 0 { format!("0{}", kind.units[0].0) } else { format!("{}{name}", value / size) }

@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use clap::Parser;
-use floor::compare::{Comparison, Failure, Runs};
+use floor::compare::{Comparison, ComparisonFailure, Runs};
 use floor::core::confine;
-use floor::pairs::{Asked, Way, pair};
+use floor::pairs::{MeasurementPlan, Way, pair};
 
 /// Compares the speed of another commit with today's.
 ///
@@ -55,7 +55,7 @@ struct Tree {
 }
 
 impl Tree {
-    fn of(commit: &str) -> Result<Self, Failure> {
+    fn of(commit: &str) -> Result<Self, ComparisonFailure> {
         let at = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
         done(Command::new("git").args(["worktree", "add", "--quiet", "--detach"]).arg(at.path()).arg(commit))?;
         Ok(Self { at })
@@ -71,19 +71,19 @@ impl Drop for Tree {
 }
 
 /// Runs a command whose output is shown to the user. Returns an error if it fails.
-fn done(command: &mut Command) -> Result<(), Failure> {
+fn done(command: &mut Command) -> Result<(), ComparisonFailure> {
     let status = command.stdout(Stdio::null()).status().map_err(|error| format!("{command:?}: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("{command:?} failed: {status}").into()) }
 }
 
 /// Builds the bench of the base. The build folder is kept, because most of a first build is external crates.
-fn build(cargo: &Path, tree: &Path, into: &Path) -> Result<PathBuf, Failure> {
+fn build(cargo: &Path, tree: &Path, into: &Path) -> Result<PathBuf, ComparisonFailure> {
     let package = ["build", "--release", "-p", "flashloom-bench", "--target-dir"];
     done(Command::new(cargo).args(package).arg(into).current_dir(tree))?;
     Ok(into.join("release").join(format!("bench{}", std::env::consts::EXE_SUFFIX)))
 }
 
-fn compare(args: &Args) -> Result<Comparison, Failure> {
+fn compare(args: &Args) -> Result<Comparison, ComparisonFailure> {
     let here = std::env::current_exe().map_err(|error| format!("the path of this program: {error}"))?;
     let now = here.with_file_name(format!("bench{}", std::env::consts::EXE_SUFFIX));
     let target = here.ancestors().nth(2).ok_or("this program is in no build folder")?;
@@ -101,7 +101,7 @@ fn compare(args: &Args) -> Result<Comparison, Failure> {
         let mut missing = [false; 2];
         for number in 0..args.pairs {
             let order = if number % 2 == 0 { [0, 1] } else { [1, 0] };
-            let asked = Asked { section, rounds: args.rounds, row: &args.row };
+            let asked = MeasurementPlan { section, rounds: args.rounds, row: &args.row };
             let rows = pair([&base, &now], order, asked, way)?;
             for (i, rows) in rows.into_iter().enumerate() {
                 missing[i] = rows.is_none();

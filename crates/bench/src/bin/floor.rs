@@ -29,7 +29,7 @@ fn main() -> io::Result<()> {
     }
 }
 
-fn serve_reads<A: Agenda<reads::Step>>() -> io::Result<()> {
+fn serve_reads<A: Agenda<reads::ReadStep>>() -> io::Result<()> {
     let mut reads = Reads::<A>::new();
     serve(|requests| {
         let ((), cost) = timed(|| reads.run(requests));
@@ -37,7 +37,7 @@ fn serve_reads<A: Agenda<reads::Step>>() -> io::Result<()> {
     })
 }
 
-fn serve_mapped<A: Agenda<mapped::Step>>() -> io::Result<()> {
+fn serve_mapped<A: Agenda<mapped::MapStep>>() -> io::Result<()> {
     let mut reads = MappedReads::<A>::new();
     serve(|requests| {
         let ((), cost) = timed(|| reads.run(requests));
@@ -45,7 +45,7 @@ fn serve_mapped<A: Agenda<mapped::Step>>() -> io::Result<()> {
     })
 }
 
-fn serve_buffered<A: Agenda<buffered::Step>>() -> io::Result<()> {
+fn serve_buffered<A: Agenda<buffered::BufferStep>>() -> io::Result<()> {
     let mut writes = BufferedWrites::<A>::new();
     serve(|requests| {
         let ((), cost) = timed(|| writes.run(requests));
@@ -53,7 +53,7 @@ fn serve_buffered<A: Agenda<buffered::Step>>() -> io::Result<()> {
     })
 }
 
-fn serve_writes<A: Agenda<writes::Step>>() -> io::Result<()> {
+fn serve_writes<A: Agenda<writes::WriteStep>>() -> io::Result<()> {
     let mut writes = Writes::<A>::new();
     serve(|requests| {
         let ((), cost) = timed(|| writes.run(requests));

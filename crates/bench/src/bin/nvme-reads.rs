@@ -50,13 +50,13 @@ fn main() -> ExitCode {
 /// Measures reads per second, and processor use in percent of a core.
 fn run(args: &Args) -> io::Result<(f64, f64)> {
     const SLICE: u64 = 10_000;
-    let mut admin = Link::open(args.address)?;
+    let mut admin = QueueConnection::open(args.address)?;
     let controller = admin.one(HostCommand::connect(&connect(args, 0, ANY)))?.result as u16;
     admin.one(HostCommand::property_set(CONFIGURATION.0, CONFIGURATION.1))?;
     let identified = admin.one(HostCommand::identify(0, NAMESPACE, 0))?.data;
     let namespace =
         IdentifiedNamespace::from_bytes(&identified).ok_or_else(|| io::Error::other("it has no namespace"))?;
-    let mut queue = Link::open(args.address)?;
+    let mut queue = QueueConnection::open(args.address)?;
     queue.one(HostCommand::connect(&connect(args, 1, controller)))?;
     let mut reads = Reads::new(queue, &namespace, args.depth)?;
     let (mut done, mut cpu, mut wall) = (0, 0.0, 0.0);
@@ -83,7 +83,7 @@ fn connect(args: &Args, queue: u16, controller: u16) -> ConnectRequest {
 }
 
 /// A connection to the controller, which carries one queue.
-struct Link {
+struct QueueConnection {
     stream: TcpStream,
     host: Host,
     /// Received bytes, up to `filled`.
@@ -91,7 +91,7 @@ struct Link {
     filled: usize,
 }
 
-impl Link {
+impl QueueConnection {
     fn open(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
@@ -139,7 +139,7 @@ impl Link {
 }
 
 struct Reads {
-    link: Link,
+    link: QueueConnection,
     random: Random,
     /// The number of pieces of [`LENGTH`] in the namespace.
     places: u64,
@@ -148,7 +148,7 @@ struct Reads {
 }
 
 impl Reads {
-    fn new(link: Link, namespace: &IdentifiedNamespace, depth: u32) -> io::Result<Self> {
+    fn new(link: QueueConnection, namespace: &IdentifiedNamespace, depth: u32) -> io::Result<Self> {
         let blocks = LENGTH >> namespace.block_shift;
         if blocks == 0 || namespace.blocks < u64::from(blocks) {
             return Err(io::Error::other("the namespace has larger blocks than a read, or fewer"));

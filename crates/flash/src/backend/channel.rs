@@ -10,13 +10,13 @@ use base::engine::{Handle, Slab};
 use base::units::{Bytes, Time};
 
 use super::fast::QuietReads;
-use super::load::Load;
+use super::load::TransferLoad;
 use super::meter::{Generation, Meter};
 use super::queue::{CLASSES, Queue};
 use super::rules::Rules;
-use super::{BusOrder, Cause, Command, List, State};
+use super::{BusOrder, Cause, Command, CommandState, List};
 
-impl State {
+impl CommandState {
     /// The queue in which a command waits in this state. [`BusOrder::ReadFirst`] also takes the class into account.
     #[inline]
     pub(super) const fn queue(self, order: BusOrder) -> usize {
@@ -33,7 +33,7 @@ impl Command {
     /// True if the data of a program crosses the channel, or waits for it, page by page.
     #[inline]
     const fn crosses_by_pages(&self, rules: &Rules) -> bool {
-        rules.by_pages && matches!(self.state, State::DataIn) && self.sectors == 0
+        rules.by_pages && matches!(self.state, CommandState::DataIn) && self.sectors == 0
     }
 
     /// The slot behind the page that crosses next.
@@ -128,7 +128,7 @@ impl Channel {
     #[inline]
     pub(super) fn begin(
         &mut self,
-        (now, load): (Time, Load),
+        (now, load): (Time, TransferLoad),
         handle: Handle<Command>,
         command: &mut Command,
         lists: &mut Slab<List>,
@@ -148,9 +148,9 @@ impl Channel {
     /// Ends a transfer, or the time for which a command keeps the channel. The command still has the channel
     /// afterwards.
     #[inline]
-    pub(super) fn end(&mut self, now: Time) -> (Handle<Command>, Load) {
+    pub(super) fn end(&mut self, now: Time) -> (Handle<Command>, TransferLoad) {
         let handle = self.current.expect("a channel that works has a command");
-        (handle, Load { time: self.meter.end(now), bytes: std::mem::take(&mut self.bytes) })
+        (handle, TransferLoad { time: self.meter.end(now), bytes: std::mem::take(&mut self.bytes) })
     }
 
     /// The number of the slot behind those that cross in the next transfer of a program: one page if a host read waits,
@@ -250,7 +250,7 @@ mod tests {
         Time::from_ps(us * 1_000_000)
     }
 
-    fn command(table: &mut CommandTable, class: Class, op: Op, state: State) -> Handle<Command> {
+    fn command(table: &mut CommandTable, class: Class, op: Op, state: CommandState) -> Handle<Command> {
         let list = table.open(class, 0);
         let target = Target { superblock: SuperblockId::new(0), offset: 0 };
         let handle = table.add(list, op, Cause::Host, (DieId::new(0), target), Stream::HOST);
@@ -270,7 +270,8 @@ mod tests {
     #[test]
     fn each_order_has_its_own_first() {
         let first = |order: BusOrder| {
-            let states = [State::CommandCycles, State::DataIn, State::Status, State::DataOut];
+            let states =
+                [CommandState::CommandCycles, CommandState::DataIn, CommandState::Status, CommandState::DataOut];
             states.map(|state| state.queue(order) == 0)
         };
         assert_eq!(first(BusOrder::Fifo), [true; 4]);
@@ -284,21 +285,21 @@ mod tests {
     #[test]
     fn a_channel_chooses_among_all_that_have_come_by_then() {
         let (rules, mut table) = (rules(), CommandTable::new(2));
-        let states = [State::DataOut, State::DataOut, State::CommandCycles];
+        let states = [CommandState::DataOut, CommandState::DataOut, CommandState::CommandCycles];
         let [sends, waits, comes] = states.map(|state| command(&mut table, Class::Other, Op::Read, state));
         let mut channel = Channel::new(QuietReads::default());
         assert!(channel.is_free_for(sends));
-        let load = Load { time: Span::from_us(40), bytes: Bytes::new(4096) };
+        let load = TransferLoad { time: Span::from_us(40), bytes: Bytes::new(4096) };
         channel.begin((at(0), load), sends, &mut table.commands[sends], &mut table.lists);
         assert!(!channel.is_free_for(waits));
-        let queue = |state: State| state.queue(BusOrder::CommandFirst);
-        channel.wait(&rules, &mut table.commands, queue(State::DataOut), waits);
+        let queue = |state: CommandState| state.queue(BusOrder::CommandFirst);
+        channel.wait(&rules, &mut table.commands, queue(CommandState::DataOut), waits);
         assert_eq!(channel.end(at(40)), (sends, load));
         channel.free();
         assert!(!channel.is_free_for(comes), "it has yet to choose");
-        channel.wait(&rules, &mut table.commands, queue(State::CommandCycles), comes);
+        channel.wait(&rules, &mut table.commands, queue(CommandState::CommandCycles), comes);
         assert_eq!(channel.choose(&rules, &table.commands), Some(comes));
-        let short = Load { time: Span::from_us(1), bytes: Bytes::default() };
+        let short = TransferLoad { time: Span::from_us(1), bytes: Bytes::default() };
         table.commands[comes].ready = at(30);
         channel.begin((at(40), short), comes, &mut table.commands[comes], &mut table.lists);
         assert_eq!(table.commands[comes].wait, Span::from_us(10));
@@ -308,7 +309,7 @@ mod tests {
     #[test]
     fn a_host_read_goes_between_two_pages_of_a_program() {
         let (rules, mut table) = (rules(), CommandTable::new(2));
-        let program = command(&mut table, Class::Other, Op::Program, State::DataIn);
+        let program = command(&mut table, Class::Other, Op::Program, CommandState::DataIn);
         table.commands[program].count = 2;
         let mut channel = Channel::new(QuietReads::default());
         assert_eq!(channel.pages_to_cross(&rules, &table.commands[program]), Some(2), "no read waits");
@@ -317,7 +318,7 @@ mod tests {
         channel.begin((at(0), both), program, &mut table.commands[program], &mut table.lists);
         assert_eq!(channel.begun_bytes(at(1), &rules, &table.commands), page.bytes);
 
-        let read = command(&mut table, Class::HostRead, Op::Read, State::DataOut);
+        let read = command(&mut table, Class::HostRead, Op::Read, CommandState::DataOut);
         channel.wait(&rules, &mut table.commands, 0, read);
         let shortened = channel.shorten(at(1), &rules, &table.commands[program]);
         let end = Time::ZERO + page.time;
@@ -335,9 +336,9 @@ mod tests {
     #[test]
     fn a_power_cut_charges_what_was_sent_and_forgets_the_rest() {
         let (rules, mut table) = (rules(), CommandTable::new(2));
-        let [sends, waits] = [0; 2].map(|_| command(&mut table, Class::Other, Op::Read, State::DataOut));
+        let [sends, waits] = [0; 2].map(|_| command(&mut table, Class::Other, Op::Read, CommandState::DataOut));
         let mut channel = Channel::new(QuietReads::default());
-        let load = Load { time: Span::from_us(40), bytes: Bytes::new(4096) };
+        let load = TransferLoad { time: Span::from_us(40), bytes: Bytes::new(4096) };
         channel.begin((at(0), load), sends, &mut table.commands[sends], &mut table.lists);
         channel.wait(&rules, &mut table.commands, 0, waits);
         channel.cut(at(10));

@@ -201,7 +201,7 @@ impl Links for List {
 
 /// The state of a command on its way through its die (ARCHITECTURE.md has a picture).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum CommandState {
     /// The command waits for commands that it depends on, for its controller, or for its die in the die's queue.
     Queued,
     /// Command and address cycles of an operation that sends no data cross the channel, or wait for it.
@@ -223,7 +223,7 @@ pub(super) enum State {
     Done,
 }
 
-impl State {
+impl CommandState {
     /// The kind of transfer that crosses the channel in this state.
     pub(super) const fn primitive(self) -> Primitive {
         match self {
@@ -266,7 +266,7 @@ pub struct Command {
     pub(super) stream: Stream,
     pub(super) mode: Mode,
     pub(super) class: Class,
-    pub(super) state: State,
+    pub(super) state: CommandState,
     pub(super) preparation: Preparation,
     /// True if the time of the copy to the cache register has been charged, for a read in cache mode.
     pub(super) copied: bool,
@@ -334,7 +334,7 @@ impl Command {
             stream,
             mode: Mode::Full,
             class,
-            state: State::Queued,
+            state: CommandState::Queued,
             preparation: Preparation::None,
             copied: false,
             begun: false,
@@ -384,7 +384,7 @@ impl Command {
 
     #[inline]
     pub(super) fn is_done(&self) -> bool {
-        self.state == State::Done
+        self.state == CommandState::Done
     }
 
     /// True for a copy-back that has read its source and still waits until data of the host has crossed the channel.

@@ -255,7 +255,7 @@ mod tests {
         let [before, behind] = [table.open(Class::Other, 0), table.open(Class::Other, 1)];
         let (done, read) = (add(&mut table, before, Op::Read, 0), add(&mut table, before, Op::Read, 0));
         let program = add(&mut table, behind, Op::Program, 1);
-        table.commands[done].state = super::super::State::Done;
+        table.commands[done].state = super::super::CommandState::Done;
         table.depend(done, program);
         assert_eq!((table.commands[program].waits, table.lists[before].relation.leads()), (0, false));
         let from = SlotRef(table.push_slot(read, lpn(3)) as u32);

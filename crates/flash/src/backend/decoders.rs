@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use super::command_table::CommandTable;
 use super::meter::Meter;
-use super::planted::{Bug, Planted};
+use super::planted::{Bug, PlantedBug};
 use super::{Account, Backend, Cause, Command, Config, Decoders, Ecc, Event, Phase, Primitive, Resource, Timing};
 use crate::nand::Geometry;
 use base::engine::{EventHash, EventQueue, Handle};
@@ -99,7 +99,7 @@ impl DecoderPool {
         decoders * (size_of::<Decoder>() + size_of::<VecDeque<Handle<Command>>>()) as u64
     }
 
-    pub(super) fn cut(&mut self, now: Time, planted: Planted) {
+    pub(super) fn cut(&mut self, now: Time, planted: PlantedBug) {
         for decoder in &mut self.decoders {
             decoder.meter.end(now);
             (decoder.current, decoder.last) = (None, None);

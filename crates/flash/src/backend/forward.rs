@@ -8,7 +8,7 @@ use base::engine::{EventQueue, Handle};
 use base::units::Time;
 
 use super::queue::CLASSES;
-use super::{Backend, Class, Command, Event, Order, State};
+use super::{Backend, Class, Command, CommandState, Event, Order};
 
 /// The queues of host reads and of all other commands, which are the same under both orders.
 const FIRST: usize = Order::ReadFirst.queue(Class::HostRead, false);
@@ -37,7 +37,8 @@ impl Backend {
         }
         for handle in occupants.into_iter().flatten() {
             let command = &self.table.commands[handle];
-            let untouched = matches!(command.state, State::CommandCycles | State::DataIn) && command.crossed == 0;
+            let untouched =
+                matches!(command.state, CommandState::CommandCycles | CommandState::DataIn) && command.crossed == 0;
             // The command behind an occupant that has begun steps back later, when that occupant is done.
             if untouched && occupants.iter().all(Option::is_some) {
                 continue;
@@ -50,7 +51,7 @@ impl Backend {
             if untouched {
                 let command = &mut self.table.commands[handle];
                 command.wait += now - command.ready;
-                (command.ready, command.state) = (now, State::Queued);
+                (command.ready, command.state) = (now, CommandState::Queued);
                 let state = &mut self.dies[die as usize];
                 (state.array, state.register) = (None, None);
                 let class = self.class_at_die(handle);

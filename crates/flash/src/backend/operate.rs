@@ -5,7 +5,7 @@
 use base::engine::{Due, EventHash, EventQueue, Handle};
 use base::units::{Span, Time};
 
-use super::{Backend, Command, Event, Op, Phase, Primitive, State, Stop};
+use super::{Backend, Command, CommandState, Event, Op, Phase, Primitive, Stop};
 
 /// The processor's number in the event hash; dies and channels are numbered from zero on.
 const PROCESSOR: u64 = u64::MAX - 1;
@@ -130,12 +130,12 @@ impl Backend {
         let die = &mut self.dies[unit as usize];
         if op == Op::Program {
             die.register = Some(handle);
-            self.request_channel(now, handle, State::DataIn, events);
+            self.request_channel(now, handle, CommandState::DataIn, events);
         } else if self.rules.timing.command.is_zero() && !self.rules.arbitration.hold {
             self.execute(now, handle, events);
         } else {
             die.array = Some(handle);
-            self.request_channel(now, handle, State::CommandCycles, events);
+            self.request_channel(now, handle, CommandState::CommandCycles, events);
         }
     }
 
@@ -234,7 +234,7 @@ impl Backend {
     #[cold]
     fn pass_over<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
         let command = &mut self.table.commands[handle];
-        command.state = State::Array;
+        command.state = CommandState::Array;
         let number = command.unit;
         let die = &mut self.dies[number as usize];
         die.array = Some(handle);
@@ -255,7 +255,7 @@ impl Backend {
         (place, events): (Option<Due>, &mut EventQueue<E>),
     ) {
         let command = &mut self.table.commands[handle];
-        command.state = State::Array;
+        command.state = CommandState::Array;
         let number = command.unit;
         let from = now + delay;
         let until = from + time;
@@ -420,7 +420,7 @@ impl Backend {
             }
             Op::CopyBack if self.table.commands[handle].wants_data() => {
                 (die.array, die.register) = (None, Some(handle));
-                self.request_channel(now, handle, State::Patch, events);
+                self.request_channel(now, handle, CommandState::Patch, events);
             }
             Op::CopyBack => self.copied_back(now, number, handle, events),
             Op::Erase => {
@@ -452,7 +452,7 @@ impl Backend {
         if self.rules.timing.cache_read.is_some() {
             self.pipeline(now, handle, events);
         }
-        self.request_channel(now, handle, State::DataOut, events);
+        self.request_channel(now, handle, CommandState::DataOut, events);
     }
 
     /// Ends a command: it is counted, and leaves its die and its list.
@@ -465,7 +465,7 @@ impl Backend {
         self.count(handle);
         self.notify(now, handle, Stop::Finished);
         let command = &mut self.table.commands[handle];
-        command.state = State::Done;
+        command.state = CommandState::Done;
         let (op, cause) = (command.op, command.cause);
         self.dies[command.die.index()].unfinished -= 1;
         self.unfinished -= 1;

@@ -329,7 +329,7 @@ mod tests {
     const SECTORS: usize = 4;
 
     #[derive(Clone, Debug)]
-    enum Step {
+    enum PayloadEdit {
         Empty(usize),
         /// Writes all sectors of a slot, from one write or from two.
         Put(usize, u8, bool),
@@ -338,19 +338,19 @@ mod tests {
         Change(usize, usize, u8),
     }
 
-    fn step() -> impl Strategy<Value = Step> {
+    fn step() -> impl Strategy<Value = PayloadEdit> {
         let slot = || 0..SLOTS;
         prop_oneof![
-            slot().prop_map(Step::Empty),
-            (slot(), 1_u8.., any::<bool>()).prop_map(|(slot, first, run)| Step::Put(slot, first, run)),
+            slot().prop_map(PayloadEdit::Empty),
+            (slot(), 1_u8.., any::<bool>()).prop_map(|(slot, first, run)| PayloadEdit::Put(slot, first, run)),
             ([slot(), slot()], prop_oneof![Just(SectorMask::MAX), 0..16 as SectorMask])
-                .prop_map(|(slots, mask)| Step::Copy(slots, mask)),
-            (slot(), 0..SECTORS, any::<u8>()).prop_map(|(slot, sector, to)| Step::Change(slot, sector, to)),
+                .prop_map(|(slots, mask)| PayloadEdit::Copy(slots, mask)),
+            (slot(), 0..SECTORS, any::<u8>()).prop_map(|(slot, sector, to)| PayloadEdit::Change(slot, sector, to)),
         ]
     }
 
     /// Compares the payload with a list of all sectors.
-    fn agrees<S: Sector>(steps: &[Step], of: impl Fn(u8, u32) -> S) {
+    fn agrees<S: Sector>(steps: &[PayloadEdit], of: impl Fn(u8, u32) -> S) {
         let mut payload = Payload::new(S::KIND, SECTORS as u32);
         let (bytes, whole) = (S::KIND.bytes(), SectorMask::MAX >> (128 - SECTORS));
         payload.resize(SLOTS);
@@ -358,22 +358,22 @@ mod tests {
         (0..SLOTS).for_each(|slot| payload.empty(slot));
         for step in steps {
             match *step {
-                Step::Empty(slot) => {
+                PayloadEdit::Empty(slot) => {
                     payload.empty(slot);
                     list[slot].fill(S::default());
                 }
-                Step::Put(slot, first, run) => {
+                PayloadEdit::Put(slot, first, run) => {
                     (0..).zip(&mut list[slot]).for_each(|(i, sector)| *sector = of(first, i));
                     list[slot][2] = if run { list[slot][2] } else { of(0, 0) };
                     payload.put_part(slot, whole, (&list[slot], 0));
                 }
-                Step::Copy([from, into], mask) => {
+                PayloadEdit::Copy([from, into], mask) => {
                     for i in (0..SECTORS).filter(|i| mask >> i & 1 != 0) {
                         list[into][i] = list[from][i];
                     }
                     payload.copy([from, into], mask);
                 }
-                Step::Change(slot, sector, to) => {
+                PayloadEdit::Change(slot, sector, to) => {
                     payload.slot_mut(slot).put_sector(sector, of(to, 0));
                     list[slot][sector] = of(to, 0);
                 }

@@ -28,13 +28,13 @@ pub enum Bug {
 
 /// The planted bug of a backend, or none. Without the feature there cannot be one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Planted {
+pub(super) struct PlantedBug {
     #[cfg(feature = "sabotage")]
     pub(super) bug: Option<Bug>,
 }
 
 #[cfg(feature = "sabotage")]
-impl Planted {
+impl PlantedBug {
     /// True if the backend has this bug.
     #[inline]
     pub(super) fn is(self, bug: Bug) -> bool {
@@ -44,7 +44,7 @@ impl Planted {
 
 #[cfg(not(feature = "sabotage"))]
 #[allow(clippy::unused_self)] // It has the signature of the method above.
-impl Planted {
+impl PlantedBug {
     /// Always false, because the feature `sabotage` is off.
     #[inline]
     pub(super) const fn is(self, _: Bug) -> bool {

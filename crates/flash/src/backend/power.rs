@@ -4,7 +4,7 @@ use base::engine::Handle;
 use base::units::Time;
 
 use super::suspend::Tear;
-use super::{Backend, Command, List, Op, State};
+use super::{Backend, Command, CommandState, List, Op};
 
 impl Backend {
     /// Completes lists on capacitor power, before [`Backend::cut_power`]: commands that have begun end, and the others
@@ -27,7 +27,7 @@ impl Backend {
                     }
                     self.copy_rest(command);
                     self.pass_on(command);
-                    self.table.commands[command].state = State::Done;
+                    self.table.commands[command].state = CommandState::Done;
                     self.end_suspension(command);
                     for then in self.table.commands[command].then.into_iter().flatten() {
                         self.table.commands[then].waits -= 1;

@@ -17,7 +17,7 @@ use base::units::{Span, Time};
 use super::command::Preparation;
 use super::planted::Bug;
 use super::read_attempts::Attempts;
-use super::{Backend, Command, Event, Primitive, State, Stop};
+use super::{Backend, Command, CommandState, Event, Primitive, Stop};
 use crate::nand::Attempt;
 
 impl Backend {
@@ -93,7 +93,7 @@ impl Backend {
         }
         self.table.attempts.set(handle, Attempts { failed: attempts.failed + 1, ..attempts });
         let command = &mut self.table.commands[handle];
-        (command.state, command.ready, command.copied) = (State::Queued, now, false);
+        (command.state, command.ready, command.copied) = (CommandState::Queued, now, false);
         command.preparation = Preparation::None;
         let (op, cause, unit) = (command.op, command.cause, command.unit);
         self.account.at(op, cause).retries += 1;

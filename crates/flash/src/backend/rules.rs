@@ -6,11 +6,12 @@ use base::engine::Handle;
 use base::units::{Bytes, Span, SuperblockId};
 
 use super::command_table::CommandTable;
-use super::load::Load;
+use super::load::TransferLoad;
 use super::plane_reads::PlaneReads;
-use super::planted::Planted;
+use super::planted::PlantedBug;
 use super::{
-    Arbitration, BusOrder, Command, Completion, Config, Op, Order, State, Supply, SuspendSpec, Timing, VariationSpec,
+    Arbitration, BusOrder, Command, CommandState, Completion, Config, Op, Order, Supply, SuspendSpec, Timing,
+    VariationSpec,
 };
 use crate::nand::{ErrorModel, Geometry, Media, Mode};
 
@@ -46,7 +47,7 @@ pub(super) struct Rules {
     pub(super) supply: Option<Supply>,
     /// If false, lists finish as soon as they are submitted.
     pub(super) timed: bool,
-    pub(super) planted: Planted,
+    pub(super) planted: PlantedBug,
 }
 
 impl Arbitration {
@@ -79,7 +80,7 @@ impl Rules {
             errors: config.errors.clone(),
             supply: config.supply,
             timed: true,
-            planted: Planted::default(),
+            planted: PlantedBug::default(),
         }
     }
 
@@ -143,50 +144,60 @@ impl Rules {
     /// Channel time of a command's next transfer in addition to its data: command and address cycles, and ONFI's waits
     /// between these and the data.
     #[inline(never)]
-    fn cycles(&self, table: &CommandTable, (handle, state): (Handle<Command>, State), geometry: &Geometry) -> Span {
+    fn cycles(
+        &self,
+        table: &CommandTable,
+        (handle, state): (Handle<Command>, CommandState),
+        geometry: &Geometry,
+    ) -> Span {
         let command = &table.commands[handle];
         let pages = || self.pages_of(table, handle, geometry);
         match state {
             // The second phase of a copy-back with data in has cycles of its own.
-            State::CommandCycles if command.sectors > 0 => self.timing.commands(Op::Read, pages()),
-            State::CommandCycles => self.timing.commands(command.op, pages()),
-            State::DataIn | State::Patch => self.timing.before_data_in(pages()),
-            State::Status => self.timing.cycles.status,
-            State::DataOut => self.timing.around_data_out(pages()),
-            State::Queued | State::Array | State::Suspended | State::Done => Span::ZERO,
+            CommandState::CommandCycles if command.sectors > 0 => self.timing.commands(Op::Read, pages()),
+            CommandState::CommandCycles => self.timing.commands(command.op, pages()),
+            CommandState::DataIn | CommandState::Patch => self.timing.before_data_in(pages()),
+            CommandState::Status => self.timing.cycles.status,
+            CommandState::DataOut => self.timing.around_data_out(pages()),
+            CommandState::Queued | CommandState::Array | CommandState::Suspended | CommandState::Done => Span::ZERO,
         }
     }
 
     /// The transfer of a command in a state, if it crosses the channel in one piece.
     #[inline]
-    pub(super) fn load_of(&self, table: &CommandTable, of: (Handle<Command>, State), geometry: &Geometry) -> Load {
+    pub(super) fn load_of(
+        &self,
+        table: &CommandTable,
+        of: (Handle<Command>, CommandState),
+        geometry: &Geometry,
+    ) -> TransferLoad {
         let (handle, state) = of;
         let command = &table.commands[handle];
         // The most frequent transfer.
-        if self.data_only && command.count == 1 && command.sectors == 0 && state == State::DataOut {
-            return Load { time: self.timing.transfer[1], bytes: self.timing.slot_bytes };
+        if self.data_only && command.count == 1 && command.sectors == 0 && state == CommandState::DataOut {
+            return TransferLoad { time: self.timing.transfer[1], bytes: self.timing.slot_bytes };
         }
         let cycles = if self.data_only { Span::ZERO } else { self.cycles(table, of, geometry) };
-        if matches!(state, State::CommandCycles | State::Status) {
-            return Load { time: cycles, bytes: Bytes::default() };
+        if matches!(state, CommandState::CommandCycles | CommandState::Status) {
+            return TransferLoad { time: cycles, bytes: Bytes::default() };
         }
         let (data, bytes) = match command.sectors {
             0 => (self.timing.transfer[command.count as usize], self.timing.slot_bytes * u64::from(command.count)),
             part => (self.timing.sectors[part as usize], self.timing.bytes_of(part)),
         };
-        Load { time: data + cycles, bytes }
+        TransferLoad { time: data + cycles, bytes }
     }
 
     /// The transfer of the slots from `from` to `until` of a program, as pages.
     #[inline]
-    pub(super) fn load_of_pages(&self, from: u32, until: u32) -> Load {
+    pub(super) fn load_of_pages(&self, from: u32, until: u32) -> TransferLoad {
         let slots = until - from;
         let cycles = match self.data_only {
             true => Span::ZERO,
             false => self.timing.before_data_in(1) * u64::from(slots.div_ceil(self.page_slots)),
         };
         let data = self.timing.transfer[until as usize] - self.timing.transfer[from as usize];
-        Load { time: data + cycles, bytes: self.timing.slot_bytes * u64::from(slots) }
+        TransferLoad { time: data + cycles, bytes: self.timing.slot_bytes * u64::from(slots) }
     }
 }
 

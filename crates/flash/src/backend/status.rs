@@ -8,7 +8,7 @@
 use base::engine::{EventQueue, Handle};
 use base::units::Time;
 
-use super::{Backend, Command, Event, Op, State};
+use super::{Backend, Command, CommandState, Event, Op};
 
 impl Backend {
     /// Begins to poll a die whose array works from `from` on.
@@ -22,7 +22,7 @@ impl Backend {
     /// Queues the status of a die for the channel.
     pub(super) fn poll<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         let handle = self.dies[number as usize].array.expect("a die that is polled has a command");
-        self.request_channel(now, handle, State::Status, events);
+        self.request_channel(now, handle, CommandState::Status, events);
     }
 
     /// Called when an array is done. Returns true if its command goes on only after a status read.
@@ -52,7 +52,7 @@ impl Backend {
         } else {
             die.unnoticed = true;
         }
-        self.request_channel(now, handle, State::Status, events);
+        self.request_channel(now, handle, CommandState::Status, events);
         true
     }
 
@@ -74,7 +74,7 @@ impl Backend {
             die.watch = die.watch.wrapping_add(1);
             return self.array_over(now, number, handle, events);
         }
-        self.table.commands[handle].state = State::Array;
+        self.table.commands[handle].state = CommandState::Array;
         let interval = self.rules.polls.expect("only a die that is polled has its status read while it works");
         events.push(now + interval, Event::Poll { die: number, watch: die.watch }.into());
     }

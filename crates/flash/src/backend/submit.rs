@@ -6,7 +6,7 @@ use base::units::{DieId, Time};
 
 use super::controllers::Admission;
 use super::planted::Bug;
-use super::{Backend, Cause, Command, Event, List, State, Stop};
+use super::{Backend, Cause, Command, CommandState, Event, List, Stop};
 
 impl Backend {
     /// Submits a list. [`Backend::take_finished`] returns it.
@@ -128,7 +128,7 @@ impl Backend {
                 self.take_effect(command);
                 self.pass_on(command);
                 self.count(command);
-                self.table.commands[command].state = State::Done;
+                self.table.commands[command].state = CommandState::Done;
                 for then in self.table.commands[command].then.into_iter().flatten() {
                     self.table.commands[then].waits -= 1;
                 }

@@ -15,8 +15,8 @@ use base::units::{Span, Time};
 use super::planted::Bug;
 use super::queue::CLASSES;
 use super::{
-    Backend, Cause, Class, Command, Event, Op, Phase, Primitive, ReadScope, Resource, State, StopPoint, SuspendSpec,
-    SuspensionTarget,
+    Backend, Cause, Class, Command, CommandState, Event, Op, Phase, Primitive, ReadScope, Resource, StopPoint,
+    SuspendSpec, SuspensionTarget,
 };
 use crate::nand::Target;
 
@@ -66,7 +66,7 @@ impl SuspendSpec {
 
 /// The progress of an operation that the array of a die can stop.
 #[derive(Clone, Copy, Debug)]
-struct Operation {
+struct ArrayOperation {
     command: Handle<Command>,
     op: Op,
     /// The operation's work in total, and the part that was done before the phase under way.
@@ -102,7 +102,7 @@ pub(super) struct Tear {
 /// The suspension of operations on one die.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Suspension {
-    operation: Option<Operation>,
+    operation: Option<ArrayOperation>,
     state: ArrayState,
     /// The operation that a power cut tears in addition to the one that the array works on.
     pub(super) tear: Option<Tear>,
@@ -141,7 +141,8 @@ impl Suspension {
             return;
         }
         let (total, done, suspensions, stood) = (until - from, Span::ZERO, 0, Span::ZERO);
-        self.operation = Some(Operation { command: handle, op: command.op, total, done, from, suspensions, stood });
+        self.operation =
+            Some(ArrayOperation { command: handle, op: command.op, total, done, from, suspensions, stood });
         self.cause = Some(command.cause);
     }
 
@@ -172,7 +173,7 @@ impl Suspension {
         queue: usize,
     ) -> Option<StopTimes> {
         let operation = self.operation.as_mut().filter(|operation| operation.command == array)?;
-        let Operation { op, total, done, from, suspensions, stood, .. } = *operation;
+        let ArrayOperation { op, total, done, from, suspensions, stood, .. } = *operation;
         let (time, _, steps) = rules.times(op);
         let worn_out = rules.limit.is_some_and(|limit| suspensions >= limit)
             || rules.longest.is_some_and(|longest| stood >= longest);
@@ -293,7 +294,7 @@ impl Backend {
             suspension.end(handle);
             return false;
         }
-        command.state = State::Suspended;
+        command.state = CommandState::Suspended;
         die.array = None;
         self.next_command(now, number, events);
         true

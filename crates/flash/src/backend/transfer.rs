@@ -4,7 +4,7 @@ use base::engine::{EventQueue, Handle};
 use base::units::Time;
 
 use super::planted::Bug;
-use super::{Backend, BusOrder, Class, Command, Event, Op, Phase, Primitive, Resource, State};
+use super::{Backend, BusOrder, Class, Command, CommandState, Event, Op, Phase, Primitive, Resource};
 
 impl Backend {
     /// The channel of a command: the bus of its die, or the link of its controller.
@@ -25,7 +25,7 @@ impl Backend {
         &mut self,
         now: Time,
         handle: Handle<Command>,
-        state: State,
+        state: CommandState,
         events: &mut EventQueue<E>,
     ) {
         let command = &mut self.table.commands[handle];
@@ -110,10 +110,10 @@ impl Backend {
             observer.phase(Phase::of((handle, command), part, [command.ready, now, until]));
         }
         events.push(until, Event::Bus { channel: number, generation }.into());
-        if state == State::DataIn {
+        if state == CommandState::DataIn {
             self.prefetch_target(handle);
         }
-        if state == State::DataOut
+        if state == CommandState::DataOut
             && let Some(decoders) = &self.decoders
         {
             decoders.expect_codewords(
@@ -165,13 +165,13 @@ impl Backend {
     pub(super) fn transfer_done<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         if self.fast.plain_reads {
             let current = self.channels[number as usize].current;
-            if let Some(sent) = current.filter(|current| self.table.commands[*current].state == State::DataOut) {
+            if let Some(sent) = current.filter(|current| self.table.commands[*current].state == CommandState::DataOut) {
                 return self.read_sent(now, number, sent, events);
             }
             self.settle(now, number, events);
         }
         let handle = self.charge_channel(now, number);
-        let by_pages = self.rules.by_pages && self.table.commands[handle].state == State::DataIn;
+        let by_pages = self.rules.by_pages && self.table.commands[handle].state == CommandState::DataIn;
         if by_pages && self.goes_on(now, number, handle, events) {
             return;
         }
@@ -196,12 +196,12 @@ impl Backend {
         let (die_number, state) = (command.unit, command.state);
         let die = &mut self.dies[die_number as usize];
         match state {
-            State::CommandCycles => {
+            CommandState::CommandCycles => {
                 self.execute(now, handle, events);
                 self.suspend_begun(now, die_number, events);
             }
-            State::Status => self.status_read(now, handle, events),
-            State::DataIn if die.array.is_some() => {
+            CommandState::Status => self.status_read(now, handle, events),
+            CommandState::DataIn if die.array.is_some() => {
                 if self.rules.reads_status && self.begins_unnoticed(now, die_number, handle, events) {
                     return;
                 }
@@ -210,12 +210,12 @@ impl Backend {
                     self.overwrite_cache(die_number);
                 }
             }
-            State::DataIn => {
+            CommandState::DataIn => {
                 die.register = None;
                 self.execute_loaded(now, handle, events);
                 self.suspend_begun(now, die_number, events);
             }
-            State::Patch => {
+            CommandState::Patch => {
                 die.register = None;
                 // The media changed in the first phase.
                 let row = self.media.geometry().page_and_plane(command.target.offset).0;
@@ -225,7 +225,7 @@ impl Backend {
                 self.table.commands[handle].patched = true;
                 self.start_array(now, handle, time, Primitive::Program, (None, events));
             }
-            State::DataOut => {
+            CommandState::DataOut => {
                 die.register = None;
                 if let Some(held) = die.array.filter(|_| die.held) {
                     self.send(now, die_number, held, events);
@@ -236,7 +236,7 @@ impl Backend {
                 }
                 self.next_command(now, die_number, events);
             }
-            State::Queued | State::Array | State::Suspended | State::Done => {
+            CommandState::Queued | CommandState::Array | CommandState::Suspended | CommandState::Done => {
                 unreachable!("nothing crosses a channel in this state")
             }
         }

@@ -19,6 +19,6 @@ mod powers;
 mod tail;
 
 pub use arrhenius::acceleration;
-pub(crate) use model::Page;
+pub(crate) use model::PageProperties;
 pub use model::{Attempt, Decoding, ErrorModel, ErrorSettings, SoftLimit};
 pub(crate) use powers::Powers;

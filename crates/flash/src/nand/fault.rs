@@ -69,7 +69,7 @@ pub struct Faults {
 
 /// A kind of operation that can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failing {
+pub enum FaultKind {
     /// A page program; the block is then retired.
     Program,
     /// A block erase; the block is then retired.
@@ -78,7 +78,7 @@ pub enum Failing {
     Read,
 }
 
-impl Failing {
+impl FaultKind {
     /// All kinds of operations that can fail.
     pub const ALL: [Self; 3] = [Self::Program, Self::Erase, Self::Read];
 
@@ -124,26 +124,26 @@ impl Faults {
     /// Makes the `nth` page program fail. Operations are counted from zero. If any failure has a rate, the count begins
     /// with the run, otherwise at the moment at which the first failure was planned.
     pub fn fail_program(&mut self, nth: u64) {
-        self.plan(Failing::Program, nth);
+        self.plan(FaultKind::Program, nth);
     }
 
     /// Makes the `nth` block erase fail, counted like [programs](Self::fail_program).
     pub fn fail_erase(&mut self, nth: u64) {
-        self.plan(Failing::Erase, nth);
+        self.plan(FaultKind::Erase, nth);
     }
 
     /// Makes the `nth` page read uncorrectable, and all later reads of that page. Counted like
     /// [programs](Self::fail_program).
     pub fn fail_read(&mut self, nth: u64) {
-        self.plan(Failing::Read, nth);
+        self.plan(FaultKind::Read, nth);
     }
 
     /// Makes an operation of this kind fail after `after` more of them have succeeded.
-    pub fn fail_soon(&mut self, kind: Failing, after: u64) {
+    pub fn fail_soon(&mut self, kind: FaultKind, after: u64) {
         self.plan(kind, self.counts[kind as usize] + after);
     }
 
-    fn plan(&mut self, kind: Failing, nth: u64) {
+    fn plan(&mut self, kind: FaultKind, nth: u64) {
         self.planned[kind as usize].insert(nth);
         self.active = true;
     }
@@ -156,14 +156,14 @@ impl Faults {
 
     #[inline(always)]
     #[allow(clippy::inline_always)] // Mostly faults are off.
-    fn draw(&mut self, kind: Failing) -> bool {
+    fn draw(&mut self, kind: FaultKind) -> bool {
         if !self.active || self.suspended {
             return false;
         }
         let rate = match kind {
-            Failing::Program => self.spec.program_failures,
-            Failing::Erase => self.spec.erase_failures,
-            Failing::Read => self.spec.uncorrectable_reads,
+            FaultKind::Program => self.spec.program_failures,
+            FaultKind::Erase => self.spec.erase_failures,
+            FaultKind::Read => self.spec.uncorrectable_reads,
         };
         let nth = self.counts[kind as usize];
         self.counts[kind as usize] += 1;
@@ -171,7 +171,7 @@ impl Faults {
     }
 
     pub(crate) fn program_fails(&mut self) -> bool {
-        self.draw(Failing::Program)
+        self.draw(FaultKind::Program)
     }
 
     /// True if blocks fail after the cycles that they endure.
@@ -180,12 +180,12 @@ impl Faults {
     }
 
     pub(crate) fn erase_fails(&mut self, is_worn_out: bool) -> bool {
-        self.draw(Failing::Erase) || is_worn_out
+        self.draw(FaultKind::Erase) || is_worn_out
     }
 
     #[inline]
     pub(crate) fn read_fails(&mut self) -> bool {
-        self.draw(Failing::Read)
+        self.draw(FaultKind::Read)
     }
 
     pub(crate) fn initially_bad(&mut self) -> bool {

@@ -28,7 +28,7 @@ mod torn;
 mod writes;
 
 use backing::Backing;
-pub use backing::{BackingStore, BlockRecord, Contradiction, Held, ImageRecord, ProgrammedSlot, SlotRecord};
+pub use backing::{BackingStore, BlockRecord, Contradiction, ImageRecord, ProgrammedSlot, SlotRecord, StoredContent};
 use cells::CellState;
 pub use cells::{ErrorCounters, PageErrors};
 use images::Images;

@@ -44,7 +44,7 @@ impl Run {
 }
 
 /// The differences that are not written yet.
-struct Writer<'a, P> {
+struct NumberWriter<'a, P> {
     put: &'a mut P,
     single: Vec<u64>,
     step: u64,
@@ -56,7 +56,7 @@ fn period(steps: &[u64]) -> Option<usize> {
     (1..=LONGEST.min(steps.len() / 2)).find(|period| steps[*period..] == steps[..steps.len() - period])
 }
 
-impl<P: FnMut(&[u8]) -> io::Result<()>> Writer<'_, P> {
+impl<P: FnMut(&[u8]) -> io::Result<()>> NumberWriter<'_, P> {
     /// Adds the next difference.
     fn add(&mut self, step: u64) -> io::Result<()> {
         if step != self.step || self.count == !KIND {
@@ -113,7 +113,7 @@ pub fn write_numbers(
     numbers: impl Iterator<Item = u64>,
     put: &mut impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut writer = Writer { put, single: Vec::with_capacity(MOST), step: 0, count: 0 };
+    let mut writer = NumberWriter { put, single: Vec::with_capacity(MOST), step: 0, count: 0 };
     let mut before = 0_u64;
     for number in numbers {
         writer.add(number.wrapping_sub(before))?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use base::units::Bytes;
 use clap::{Args, Subcommand, ValueEnum};
-use serve::control::Operation;
+use serve::control::FlashOperation;
 use serve::engine::Pace;
 
 use crate::options::whole;
@@ -99,7 +99,7 @@ pub(crate) enum FaultArg {
     Read,
 }
 
-impl From<FaultArg> for Operation {
+impl From<FaultArg> for FlashOperation {
     fn from(argument: FaultArg) -> Self {
         match argument {
             FaultArg::Program => Self::Program,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use base::units::Bytes;
 use clap::{Args, ValueEnum};
-use serve::engine::{OnCut, Pace};
+use serve::engine::{CutPolicy, Pace};
 use serve::nvme_tcp::NvmeLimits;
 use serve::server::Limits;
 use ssd::Precondition;
@@ -206,7 +206,7 @@ impl std::fmt::Display for CutArg {
     }
 }
 
-impl From<CutArg> for OnCut {
+impl From<CutArg> for CutPolicy {
     fn from(arg: CutArg) -> Self {
         match arg {
             CutArg::End => Self::End,

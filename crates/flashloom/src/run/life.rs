@@ -1,6 +1,6 @@
 //! Refuses options that do not go together with `--until worn`.
 
-use study::plan::Until;
+use study::plan::TargetState;
 
 use crate::args::RunArgs;
 use crate::exit::Failure;
@@ -10,7 +10,7 @@ pub(super) fn check(args: &RunArgs) -> Result<(), Failure> {
     let faults = super::spec(args).conflicts();
     match faults
         .first()
-        .filter(|_| args.measured.until == Some(Until::Worn))
+        .filter(|_| args.measured.until == Some(TargetState::Worn))
         .or(faults.iter().find(|fault| ["rounds", "warranty"].contains(&fault.path.as_str())))
     {
         None => Ok(()),

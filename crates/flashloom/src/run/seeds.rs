@@ -12,7 +12,7 @@ use study::plan::{ConcurrentWorkload, Plan, Point, RunSpec, seeds_from};
 use study::repeat::{RepeatedRuns, with_each};
 use study::session::Flow;
 use study::summary::Summary;
-use workload::trace::files as files_of;
+use workload::trace;
 
 use super::{Workloads, failure, flows, idle, life, program, session, stem};
 use crate::args::{Form, RunArgs};
@@ -53,7 +53,7 @@ pub(super) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure
     // The output files are created first: a path that cannot be written ends the command before the long runs.
     let output = &args.output;
     let inputs = paths(args).chain(args.state.load_snapshot.clone());
-    let mut outputs = Outputs::new(inputs.flat_map(|path| files_of(&path)), output.replace.force);
+    let mut outputs = Outputs::new(inputs.flat_map(|path| trace::files(&path)), output.replace.force);
     let names = seeds_names(args.issue.flow.len());
     let mut dir = output.out.as_deref().map(|path| outputs.folder("--out", path, &names)).transpose()?;
     let mut page = output.report.as_deref().map(|path| outputs.file("--report", path, Kind::Page)).transpose()?;

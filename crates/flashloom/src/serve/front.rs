@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::thread;
 
-use serve::engine::{Engine, Incidents, OnCut};
+use serve::engine::{CutPolicy, Engine, Incidents};
 use serve::nvme_tcp::{NvmeExport, NvmeObserver, NvmeServer, NvmeStopper, PowerSignal, Presentation, description};
 use serve::server::{Export, Server, Stopper};
 use study::catalogue::Device;
@@ -72,7 +72,7 @@ impl Front {
         let described = description(&devices, &presentation);
         let description = described.map_err(|error| Failure::Input(error.to_string()))?;
         // If connections outlive a cut, the power signal ends none.
-        let power = (OnCut::from(args.time.on_cut) == OnCut::End).then_some(power);
+        let power = (CutPolicy::from(args.time.on_cut) == CutPolicy::End).then_some(power);
         self.export = Some(NvmeExport { drives, description, power });
         Ok(())
     }

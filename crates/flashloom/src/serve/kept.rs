@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serve::engine::{EngineError, Finding, KeepIn, OnFinding};
+use serve::engine::{EngineError, FileNotice, NoticeCallback, PersistenceSettings};
 use serve::{Durability, State, StateDir, StateError};
 
 use super::ExportedDrive;
@@ -70,16 +70,16 @@ pub(super) fn file_name<'a>(name: &'a str, option: &str) -> Result<&'a str, Fail
 }
 
 /// The files of a drive. A failure of the files stops the server.
-pub(super) fn keep(args: &ServeArgs, dir: StateDir, stopper: Stop) -> KeepIn {
+pub(super) fn keep(args: &ServeArgs, dir: StateDir, stopper: Stop) -> PersistenceSettings {
     let durability = if args.state.sync { Durability::Machine } else { Durability::Process };
     let on_finding = Some(hears(dir.path().to_owned(), stopper));
-    KeepIn { dir, durability, on_finding }
+    PersistenceSettings { dir, durability, on_finding }
 }
 
-fn hears(dir: PathBuf, stopper: Stop) -> OnFinding {
+fn hears(dir: PathBuf, stopper: Stop) -> NoticeCallback {
     let mut named = Vec::new();
     Box::new(move |finding| match finding {
-        Finding::Damage(error) => {
+        FileNotice::Damage(error) => {
             let text = error.to_string();
             if named.len() <= NAMED && !named.contains(&text) {
                 match named.len() {
@@ -90,8 +90,8 @@ fn hears(dir: PathBuf, stopper: Stop) -> OnFinding {
             }
         }
         // The command prints the failure at its end.
-        Finding::Failure(_) => stopper.stop(),
-        Finding::Unverified => note(format_args!(
+        FileNotice::Failure(_) => stopper.stop(),
+        FileNotice::Unverified => note(format_args!(
             "{}: nobody knows what this drive has acknowledged before; the first read of each sector is believed",
             dir.display()
         )),

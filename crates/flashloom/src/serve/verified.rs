@@ -1,6 +1,6 @@
 //! The messages on drives that are verified while they are served, and the exit of the command.
 
-use serve::engine::OnViolation;
+use serve::engine::ViolationCallback;
 use serve::verify::VerifyStatus;
 use ssd::FlushPolicy;
 use study::catalogue::Device;
@@ -16,7 +16,7 @@ pub(super) fn ignores_flushes(device: &Device) -> bool {
 }
 
 /// A function that prints the violations of a drive.
-pub(super) fn on_violation(name: &str) -> OnViolation {
+pub(super) fn on_violation(name: &str) -> ViolationCallback {
     let (name, mut count) = (name.to_owned(), 0_u64);
     Box::new(move |violation| {
         count += 1;

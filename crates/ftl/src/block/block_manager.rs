@@ -8,12 +8,12 @@ use base::units::SuperblockId;
 use flash::backend::{Cause, Class, List};
 use flash::nand::Geometry;
 
-use super::{BlockConfig, Kind, Lbn};
+use super::{BlockConfig, Lbn, ListTag};
 use crate::port::{Flash, PageWrite};
 use crate::toolkit::FreeList;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum BlockState {
     /// Erased, and in no chain.
     #[default]
     Free,
@@ -29,7 +29,7 @@ pub(super) enum State {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Block {
-    pub(super) state: State,
+    pub(super) state: BlockState,
     /// A program in it has failed: it takes no more pages, and is retired instead of erased.
     pub(super) failing: bool,
     /// Host reads under way.
@@ -42,7 +42,7 @@ pub(super) struct Block {
 
 /// The writes of a logical block that wait for its merge or for a free block.
 #[derive(Clone, Debug)]
-pub(super) struct Waiting {
+pub(super) struct WaitingWrites {
     pub(super) lbn: Lbn,
     pub(super) units: VecDeque<PageWrite>,
 }
@@ -58,7 +58,7 @@ pub(super) struct Merge {
 pub(super) struct Die {
     pub(super) free: FreeList,
     /// One entry for each logical block with waiting writes, the one that has waited longest first.
-    pub(super) waiting: VecDeque<Waiting>,
+    pub(super) waiting: VecDeque<WaitingWrites>,
     /// Emptied queues of finished entries, kept so that the next entry allocates nothing.
     pub(super) over: Vec<VecDeque<PageWrite>>,
     pub(super) merge: Option<Merge>,
@@ -84,7 +84,7 @@ impl Die {
     }
 
     /// The entry of a logical block with waiting writes.
-    pub(super) fn waiting_for(&mut self, lbn: Lbn) -> Option<&mut Waiting> {
+    pub(super) fn waiting_for(&mut self, lbn: Lbn) -> Option<&mut WaitingWrites> {
         self.waiting.iter_mut().find(|waiting| waiting.lbn == lbn)
     }
 
@@ -96,7 +96,7 @@ impl Die {
             (None, _) => {
                 let mut units = self.over.pop().unwrap_or_default();
                 units.push_back(unit);
-                self.waiting.push_back(Waiting { lbn, units });
+                self.waiting.push_back(WaitingWrites { lbn, units });
             }
         }
     }
@@ -154,7 +154,7 @@ impl BlockManager {
         size_of_val(&*self.table) + size_of_val(&*self.dies)
     }
 
-    pub(super) fn states(&self) -> impl Iterator<Item = (SuperblockId, State)> + Clone + '_ {
+    pub(super) fn states(&self) -> impl Iterator<Item = (SuperblockId, BlockState)> + Clone + '_ {
         (0..).map(SuperblockId::new).zip(self.table.iter().map(|block| block.state))
     }
 
@@ -176,7 +176,7 @@ impl BlockManager {
 
     pub(super) fn take_free(&mut self, die: usize) -> Option<SuperblockId> {
         let superblock = self.dies[die].free.pop()?;
-        self[superblock] = Block { state: State::Used, ..Block::default() };
+        self[superblock] = Block { state: BlockState::Used, ..Block::default() };
         Some(superblock)
     }
 
@@ -198,21 +198,21 @@ impl BlockManager {
     pub(super) fn give_up(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId, cause: Cause) {
         let die = self.geometry.die_of(superblock).index();
         self.dies[die].leaving += 1;
-        self[superblock].state = State::Leaving;
+        self[superblock].state = BlockState::Leaving;
         self.erase_unread(flash, superblock, cause);
     }
 
     /// Erases or retires a block that is out of use, unless it is being read.
     fn erase_unread(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId, cause: Cause) {
         let block = &mut self[superblock];
-        if block.pins > 0 || block.state != State::Leaving {
+        if block.pins > 0 || block.state != BlockState::Leaving {
             return;
         }
         if block.failing {
             return self.retire(flash, superblock);
         }
-        block.state = State::Erasing;
-        let list = flash.backend.open_list(Class::Other, Kind::Erase as u32);
+        block.state = BlockState::Erasing;
+        let list = flash.backend.open_list(Class::Other, ListTag::Erase as u32);
         flash.backend.add_erase(list, cause, superblock);
         let die = self.geometry.die_of(superblock).index();
         self.submit(flash, die, list);
@@ -220,7 +220,7 @@ impl BlockManager {
 
     fn retire(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId) {
         flash.backend.media_mut().retire(superblock);
-        self[superblock].state = State::Bad;
+        self[superblock].state = BlockState::Bad;
         let die = self.geometry.die_of(superblock).index();
         self.dies[die].leaving -= 1;
     }
@@ -238,7 +238,7 @@ impl BlockManager {
     /// Adds an erased block to the free blocks of its die.
     pub(super) fn free(&mut self, flash: &Flash<'_>, superblock: SuperblockId) {
         let die = self.geometry.die_of(superblock).index();
-        self[superblock].state = State::Free;
+        self[superblock].state = BlockState::Free;
         self.dies[die].free.push(superblock, flash.backend.media().erases(superblock));
     }
 }

@@ -6,7 +6,7 @@ use base::units::SuperblockId;
 use flash::nand::{Media, Spare};
 
 use super::BlockFtl;
-use super::block_manager::State;
+use super::block_manager::BlockState;
 
 impl BlockFtl {
     /// Checks that the newest copy of every page is found, and that every block has one use. Slow: for tests.
@@ -41,17 +41,17 @@ impl BlockFtl {
             used.extend(die.merge.and_then(|merge| merge.destination));
             let here = self.blocks.states().filter(|(block, _)| self.blocks.geometry.die_of(*block).index() == number);
             let of = |state| here.clone().filter(move |(_, found)| *found == state).map(|(block, _)| block);
-            for block in of(State::Free) {
+            for block in of(BlockState::Free) {
                 assert!(media.is_erased(block), "{block} is free, and not erased");
             }
-            assert_eq!(of(State::Free).count(), die.free.len() as usize, "free blocks of die {number}");
-            let leaving = of(State::Leaving).chain(of(State::Erasing)).count();
+            assert_eq!(of(BlockState::Free).count(), die.free.len() as usize, "free blocks of die {number}");
+            let leaving = of(BlockState::Leaving).chain(of(BlockState::Erasing)).count();
             assert_eq!(leaving, die.leaving as usize, "blocks of die {number} that are given up");
             let waiting: BTreeSet<_> = die.waiting.iter().map(|waiting| waiting.lbn).collect();
             assert_eq!(waiting.len(), die.waiting.len(), "each logical block waits once");
         }
         used.extend(&self.blocks.useless);
-        let in_use = self.blocks.states().filter(|(_, state)| *state == State::Used).map(|(block, _)| block);
+        let in_use = self.blocks.states().filter(|(_, state)| *state == BlockState::Used).map(|(block, _)| block);
         assert_eq!(in_use.collect::<BTreeSet<_>>(), used, "blocks in use, and blocks in chains");
     }
 }

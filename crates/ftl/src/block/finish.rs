@@ -5,7 +5,7 @@ use flash::backend::{List, Op};
 
 use super::BlockFtl;
 use crate::port::{Flash, Owners, PageWrite, Service};
-use crate::toolkit::{Commands, Programmed, Slots};
+use crate::toolkit::{Commands, ProgramSlot, Slots};
 
 impl BlockFtl {
     pub(super) fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
@@ -33,7 +33,7 @@ impl BlockFtl {
                 continue;
             }
             let (target, failed) = (command.target, command.failed);
-            let Programmed { slot, torn, .. } = Programmed::of(flash.backend, handle, (target, failed), 0);
+            let ProgramSlot { slot, torn, .. } = ProgramSlot::of(flash.backend, handle, (target, failed), 0);
             let (lbn, offset) = self.mapping.split(slot.lpn);
             self.gates.done(handle);
             self.mapping.chains[lbn as usize].programs -= 1;

@@ -11,9 +11,9 @@ use base::units::{Psn, SuperblockId};
 use flash::backend::{Cause, Class, Command, List, Op};
 use flash::nand::Target;
 
-use super::block_manager::{Merge, Waiting};
+use super::block_manager::{Merge, WaitingWrites};
 use super::mapping::Chain;
-use super::{BlockFtl, Kind, Lbn};
+use super::{BlockFtl, Lbn, ListTag};
 use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::toolkit::{Commands, add_copy};
 
@@ -64,7 +64,7 @@ impl BlockFtl {
     fn take_along(&mut self, die: usize, lbn: Lbn) {
         let waiting = &mut self.blocks.dies[die].waiting;
         let Some(place) = waiting.iter().position(|waiting| waiting.lbn == lbn) else { return };
-        let Waiting { mut units, .. } = waiting.remove(place).expect("it was just found");
+        let WaitingWrites { mut units, .. } = waiting.remove(place).expect("it was just found");
         for unit in units.drain(..) {
             let (_, offset) = self.mapping.split(unit.lpn);
             self.along[offset as usize] = Some(unit);
@@ -82,7 +82,7 @@ impl BlockFtl {
         from: u32,
     ) {
         let lbn = self.blocks.dies[die].merge.expect("it has begun").lbn;
-        let mut copies = Copies { list: flash.backend.open_list(Class::Other, Kind::Merge as u32), last: None };
+        let mut copies = Copies { list: flash.backend.open_list(Class::Other, ListTag::Merge as u32), last: None };
         let mut along = std::mem::take(&mut self.along);
         for offset in from..self.blocks.pages {
             let target = Target { superblock, offset };

@@ -8,11 +8,11 @@
 use base::units::SuperblockId;
 use flash::nand::{BlockBirth, Media, Spare};
 
-use super::block_manager::{Block, BlockManager, State};
+use super::block_manager::{Block, BlockManager, BlockState};
 use super::mapping::Mapping;
 use super::{BlockConfig, Lbn};
 use crate::port::Mount;
-use crate::toolkit::recovery::{self, Found};
+use crate::toolkit::recovery::{self, MountState};
 
 impl Mapping {
     /// Finds the map on the media, and the state of each block.
@@ -27,13 +27,13 @@ impl Mapping {
         let mut programmed: Vec<(Lbn, BlockBirth, SuperblockId)> = Vec::new();
         for (superblock, found) in recovery::survey(media, from.planted) {
             match found {
-                Found::Bad => blocks[superblock].state = State::Bad,
-                Found::Erased(erases) => {
+                MountState::Bad => blocks[superblock].state = BlockState::Bad,
+                MountState::Erased(erases) => {
                     let die = blocks.geometry.die_of(superblock).index();
                     blocks.dies[die].free.push(superblock, erases);
                 }
-                Found::Programmed(birth) => {
-                    blocks[superblock] = Block { state: State::Used, ..Block::default() };
+                MountState::Programmed(birth) => {
+                    blocks[superblock] = Block { state: BlockState::Used, ..Block::default() };
                     let lbn = self.scan_superblock(blocks, media, superblock);
                     if media.is_failing(superblock) {
                         blocks.fail(superblock);

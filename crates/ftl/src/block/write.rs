@@ -5,8 +5,8 @@ use base::units::SuperblockId;
 use flash::backend::{Cause, Class, Command, List};
 use flash::nand::{Stream, Target};
 
-use super::block_manager::Waiting;
-use super::{BlockFtl, Kind, Lbn, RESERVE};
+use super::block_manager::WaitingWrites;
+use super::{BlockFtl, Lbn, ListTag, RESERVE};
 use crate::port::{Flash, Owners, PageWrite};
 use crate::toolkit::{push_unit, read_rest};
 
@@ -69,7 +69,7 @@ impl BlockFtl {
         let idle = |lbn: &Lbn| self.mapping.chains[*lbn as usize].programs == 0;
         // A power cut during a merge has cost a block, so that merge comes first.
         let is_short = here.free.len() < RESERVE;
-        here.waiting.iter().find_map(|Waiting { lbn, .. }| {
+        here.waiting.iter().find_map(|WaitingWrites { lbn, .. }| {
             let length = self.mapping.chains[*lbn as usize].length;
             if !here.replaced.is_empty() && (is_short || length <= self.mapping.replacements) {
                 // The waiting write needs a free block: the merge of a chain with replacement blocks frees one.
@@ -96,7 +96,7 @@ impl BlockFtl {
             return false;
         };
         let die = self.blocks.geometry.die_of(superblock);
-        let list = self.writing.list(flash.backend, die, (Class::Other, Kind::Write as u32));
+        let list = self.writing.list(flash.backend, die, (Class::Other, ListTag::Write as u32));
         let (program, reads) = self.add_program(flash, owners, list, Target { superblock, offset }, unit);
         // The programs of a chain run in order, across blocks too: the order of the blocks is that of their first
         // pages.

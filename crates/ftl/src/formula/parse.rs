@@ -2,7 +2,7 @@
 
 use base::suggest::nearest;
 
-use super::{Binary, DEPTH, FormulaError, Step, Unary};
+use super::{Binary, DEPTH, FormulaError, Instruction, Unary};
 
 /// The largest nesting depth of brackets and functions.
 const NESTING: usize = 50;
@@ -26,8 +26,8 @@ const COMPARISONS: [(&str, Binary); 6] = [
     ("!=", |a, b| f64::from(a != b)),
 ];
 
-pub(super) fn parse(text: &str, names: &[&str]) -> Result<Vec<Step>, FormulaError> {
-    let mut reader = Reader { text, at: 0, names, steps: Vec::new(), nesting: 0 };
+pub(super) fn parse(text: &str, names: &[&str]) -> Result<Vec<Instruction>, FormulaError> {
+    let mut reader = FormulaReader { text, at: 0, names, steps: Vec::new(), nesting: 0 };
     reader.skip_blanks();
     if reader.remainder().is_empty() {
         return Err(reader.error("nothing is there"));
@@ -51,29 +51,29 @@ pub(super) fn parse(text: &str, names: &[&str]) -> Result<Vec<Step>, FormulaErro
 }
 
 /// The most numbers that an evaluation keeps on its stack.
-fn depth(steps: &[Step]) -> usize {
+fn depth(steps: &[Instruction]) -> usize {
     let heights = steps.iter().scan(0, |height, step| {
         *height = match step {
-            Step::Number(_) | Step::Name(_) => *height + 1,
-            Step::Unary(_) => *height,
-            Step::Binary(_) => *height - 1,
-            Step::If => *height - 2,
+            Instruction::Number(_) | Instruction::Name(_) => *height + 1,
+            Instruction::Unary(_) => *height,
+            Instruction::Binary(_) => *height - 1,
+            Instruction::If => *height - 2,
         };
         Some(*height)
     });
     heights.max().unwrap_or(0)
 }
 
-struct Reader<'a> {
+struct FormulaReader<'a> {
     text: &'a str,
     /// The index of the byte that is read next.
     at: usize,
     names: &'a [&'a str],
-    steps: Vec<Step>,
+    steps: Vec<Instruction>,
     nesting: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> FormulaReader<'a> {
     fn remainder(&self) -> &'a str {
         &self.text[self.at..]
     }
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
         if let Some((sign, compare)) = COMPARISONS.iter().find(|(sign, _)| self.remainder().starts_with(sign)) {
             self.take(sign);
             self.sum()?;
-            self.steps.push(Step::Binary(*compare));
+            self.steps.push(Instruction::Binary(*compare));
         }
         Ok(())
     }
@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
                 () => return Ok(()),
             };
             self.product()?;
-            self.steps.push(Step::Binary(add));
+            self.steps.push(Instruction::Binary(add));
         }
     }
 
@@ -139,7 +139,7 @@ impl<'a> Reader<'a> {
                 () => return Ok(()),
             };
             self.negation()?;
-            self.steps.push(Step::Binary(multiply));
+            self.steps.push(Instruction::Binary(multiply));
         }
     }
 
@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
         }
         self.power()?;
         if signs % 2 == 1 {
-            self.steps.push(Step::Unary(|value| -value));
+            self.steps.push(Instruction::Unary(|value| -value));
         }
         Ok(())
     }
@@ -159,7 +159,7 @@ impl<'a> Reader<'a> {
         self.operand()?;
         if self.take("^") {
             self.nest(|reader| reader.negation())?;
-            self.steps.push(Step::Binary(f64::powf));
+            self.steps.push(Instruction::Binary(f64::powf));
         }
         Ok(())
     }
@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
             word = &self.remainder()[..word.len() + 1 + digits];
         }
         let number = word.parse().map_err(|_| self.error(format!("`{word}` is no number")))?;
-        self.steps.push(Step::Number(number));
+        self.steps.push(Instruction::Number(number));
         self.at += word.len();
         self.skip_blanks();
         Ok(())
@@ -206,15 +206,15 @@ impl<'a> Reader<'a> {
             let (meant, known) = (meant.unwrap_or_else(|| ".".to_owned()), self.names.join(", "));
             return Err(self.error_at(from, format!("`{word}` is no name{meant} There are {known}")));
         };
-        self.steps.push(Step::Name(place));
+        self.steps.push(Instruction::Name(place));
         Ok(())
     }
 
     /// Reads the values of a function, whose bracket is open.
     fn call(&mut self, word: &str, from: usize) -> Result<(), FormulaError> {
-        let unary = UNARY.iter().find(|(name, _)| *name == word).map(|(_, f)| (1, Step::Unary(*f)));
-        let binary = BINARY.iter().find(|(name, _)| *name == word).map(|(_, f)| (2, Step::Binary(*f)));
-        let Some((wanted, step)) = unary.or(binary).or_else(|| (word == IF).then_some((3, Step::If))) else {
+        let unary = UNARY.iter().find(|(name, _)| *name == word).map(|(_, f)| (1, Instruction::Unary(*f)));
+        let binary = BINARY.iter().find(|(name, _)| *name == word).map(|(_, f)| (2, Instruction::Binary(*f)));
+        let Some((wanted, step)) = unary.or(binary).or_else(|| (word == IF).then_some((3, Instruction::If))) else {
             let known: Vec<&str> =
                 UNARY.iter().map(|(name, _)| *name).chain(BINARY.iter().map(|(name, _)| *name)).chain([IF]).collect();
             let meant = nearest(word, &known).map(|name| format!("; did you mean `{name}`?"));

@@ -29,7 +29,7 @@ pub(crate) struct Layout {
 /// The place of a sector in its superblock.
 #[cfg(test)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct SectorPlace {
     bus: u32,
     chip: u32,
     page: u32,
@@ -113,10 +113,10 @@ impl Layout {
     }
 
     #[cfg(test)]
-    fn place(&self, sector: u32) -> Place {
+    fn place(&self, sector: u32) -> SectorPlace {
         let (chip, page) = self.chip_and_page(sector / self.sectors);
         let inside = sector % self.sectors;
-        Place { bus: inside % self.buses, chip, page, sector: inside / self.buses }
+        SectorPlace { bus: inside % self.buses, chip, page, sector: inside / self.buses }
     }
 }
 
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn sectors_are_where_figure_6_has_them() {
         let at = |sector| {
-            let Place { bus, chip, page, sector } = PROTOTYPE.place(sector);
+            let SectorPlace { bus, chip, page, sector } = PROTOTYPE.place(sector);
             (bus, chip, page, sector)
         };
         assert_eq!(at(0), (0, 0, 0, 0));

@@ -15,7 +15,7 @@ use crate::toolkit::Commands;
 
 /// A page of an area: the number and version that its spare area records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Page {
+pub(super) struct AreaPage {
     pub(super) number: u32,
     pub(super) version: u32,
 }
@@ -40,8 +40,8 @@ pub(super) struct Area {
     full: Vec<Full>,
     /// The block being filled, its next page, and the newest version in it.
     current: Option<(SuperblockId, u32, u32)>,
-    waiting: VecDeque<Page>,
-    writing: Vec<Page>,
+    waiting: VecDeque<AreaPage>,
+    writing: Vec<AreaPage>,
     erasing: bool,
 }
 
@@ -62,11 +62,11 @@ impl Area {
     }
 
     /// Reads the spare areas of a block and returns the pages it holds.
-    pub(super) fn scan(&self, media: &Media, block: SuperblockId) -> impl Iterator<Item = Page> {
+    pub(super) fn scan(&self, media: &Media, block: SuperblockId) -> impl Iterator<Item = AreaPage> {
         let pages = (0..self.pages).filter_map(|page| {
             let psn = media.geometry().slot(block, page);
             let Spare::Data { lpn, version } = media.spare(psn) else { return None };
-            Some(Page { number: lpn.get().checked_sub(self.first_number)?, version })
+            Some(AreaPage { number: lpn.get().checked_sub(self.first_number)?, version })
         });
         pages.collect::<Vec<_>>().into_iter()
     }
@@ -87,7 +87,7 @@ impl Area {
     }
 
     /// Appends a page to the queue of pages to write.
-    pub(super) fn push(&mut self, page: Page) {
+    pub(super) fn push(&mut self, page: AreaPage) {
         self.waiting.push_back(page);
     }
 
@@ -150,7 +150,7 @@ impl Area {
     }
 
     /// A list of this area has finished. Calls `written` for every page that is now on flash.
-    pub(super) fn finished(&mut self, flash: &mut Flash<'_>, list: Handle<List>, mut written: impl FnMut(Page)) {
+    pub(super) fn finished(&mut self, flash: &mut Flash<'_>, list: Handle<List>, mut written: impl FnMut(AreaPage)) {
         let (block, mut next, mut newest) = self.current.expect("it works on a block");
         let mut commands = Commands::of(flash.backend, list);
         if std::mem::take(&mut self.erasing) {
@@ -197,7 +197,7 @@ mod tests {
     fn an_area_is_out_of_blocks_if_pages_wait_and_no_block_is_free() {
         let mut area = Area::new(100, 4, 4, 0);
         assert!(area.is_idle() && !area.is_out_of_blocks(), "nothing waits");
-        area.push(Page { number: 0, version: 1 });
+        area.push(AreaPage { number: 0, version: 1 });
         assert!(!area.is_idle() && area.is_out_of_blocks());
         area.free.push_back(SuperblockId::new(7));
         assert!(!area.is_out_of_blocks(), "it is to be written");

@@ -3,7 +3,7 @@
 use flash::nand::{Media, Spare};
 
 use super::HydraFtl;
-use super::superblocks::State;
+use super::superblocks::SuperblockState;
 
 impl HydraFtl {
     /// Checks the invariants that hold between two events.
@@ -18,14 +18,14 @@ impl HydraFtl {
             let Some(superblock) = self.mapping.place_of(logical) else { continue };
             let (superchip, _) = self.superblocks.split(superblock);
             assert_eq!(superchip, layout.superchip_of(logical), "logical superblock {logical} left its superchip");
-            assert_eq!(self.superblocks.state(superblock), State::Mapped, "superblock {superblock}");
+            assert_eq!(self.superblocks.state(superblock), SuperblockState::Mapped, "superblock {superblock}");
             let other = there[superblock as usize].replace(logical);
             assert_eq!(other, None, "superblock {superblock} holds two logical ones");
             self.check_rows(media, logical, superblock);
         }
         let count = |state| (0..layout.physical()).filter(|i| self.superblocks.state(*i) == state).count();
-        assert_eq!(count(State::Mapped), there.iter().flatten().count(), "mapped");
-        self.merges.check(&self.journal, count(State::Target));
+        assert_eq!(count(SuperblockState::Mapped), there.iter().flatten().count(), "mapped");
+        self.merges.check(&self.journal, count(SuperblockState::Target));
         if let Some(log) = &self.flush_log {
             log.check(media, |lpn| self.mapping.row_version(&self.superblocks, media, lpn));
         }

@@ -16,7 +16,7 @@ use flash::nand::{Media, SectorMask, Spare, Stream, Target};
 
 use super::address::Layout;
 use super::journal::Areas;
-use crate::port::{Flash, Owners, PageWrite, Saved};
+use crate::port::{Flash, Owners, PageWrite, SavedSectors};
 use crate::toolkit::Commands;
 
 /// Words for each row in a page's directory: the row's number, its sector mask (two words), and its version.
@@ -88,7 +88,7 @@ pub(super) struct FlushLog {
     /// The live rows, by number.
     live: Vec<Live>,
     /// The rows that recovery has found and the buffer has not taken yet.
-    saved: Vec<Saved>,
+    saved: Vec<SavedSectors>,
     words: Vec<u32>,
     /// Pages written since power-on.
     written: u64,
@@ -124,12 +124,12 @@ impl FlushLog {
     }
 
     /// Hands the rows that recovery has found to the buffer.
-    pub(super) fn take_saved(&mut self) -> Vec<Saved> {
+    pub(super) fn take_saved(&mut self) -> Vec<SavedSectors> {
         std::mem::take(&mut self.saved)
     }
 
     fn recover(&mut self, media: &Media, merged: impl Fn(Lpn) -> Option<u32>) -> u32 {
-        let mut found: Vec<(Live, Saved)> = Vec::new();
+        let mut found: Vec<(Live, SavedSectors)> = Vec::new();
         for strip in 0..self.strips.len() {
             for i in 0..self.strips[strip].place.2 {
                 let block = self.block(media, strip, i);
@@ -157,14 +157,21 @@ impl FlushLog {
     }
 
     /// Appends the rows of a page to `found`. Returns the version of the page, if it holds any.
-    fn scan(&self, media: &Media, strip: usize, block: u32, page: u32, found: &mut Vec<(Live, Saved)>) -> Option<u32> {
+    fn scan(
+        &self,
+        media: &Media,
+        strip: usize,
+        block: u32,
+        page: u32,
+        found: &mut Vec<(Live, SavedSectors)>,
+    ) -> Option<u32> {
         let psn = media.geometry().slot(self.block(media, strip, block), page);
         let Spare::Data { version: newest, .. } = media.spare(psn) else { return None };
         let image = media.image(self.image(strip, block, page), newest).expect("a page of the log has its content");
         let mut first = 0;
         for row in image.chunks_exact(ROW) {
             let (lpn, mask) = (Lpn::new(row[0]), SectorMask::from(row[1]) | SectorMask::from(row[2]) << 32);
-            found.push((Live { lpn, version: row[3], page: newest }, Saved { lpn, mask, psn, first }));
+            found.push((Live { lpn, version: row[3], page: newest }, SavedSectors { lpn, mask, psn, first }));
             first += mask.count_ones();
         }
         Some(newest)
@@ -228,7 +235,7 @@ impl FlushLog {
     }
 
     const fn tag(&self, strip: usize, programs: bool) -> u32 {
-        super::Kind::Area.tag(self.first_tag + 2 * strip as u32 + programs as u32)
+        super::ListPurpose::Area.tag(self.first_tag + 2 * strip as u32 + programs as u32)
     }
 
     /// Takes a row into the next flush. Returns false if the area has no room for its pages.

@@ -7,7 +7,7 @@ use base::steps;
 
 /// A free superblock. The order of entries is the order in which merges take them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
+struct FreeSuperblock {
     /// The erase count if merges take the least worn superblock first, otherwise 0.
     wear: u32,
     /// The number of the freeing, which grows: the superblock that has been free longest has the lowest number.
@@ -19,7 +19,7 @@ struct Entry {
 /// that has been free longest; or the one that has been free longest first.
 #[derive(Clone, Debug)]
 pub(super) struct Free {
-    heap: BinaryHeap<Reverse<Entry>>,
+    heap: BinaryHeap<Reverse<FreeSuperblock>>,
     least_worn: bool,
 }
 
@@ -31,13 +31,13 @@ impl Free {
 
     /// Bytes of memory for each superblock of the superchip.
     pub(super) const fn memory_of_superblock() -> u64 {
-        size_of::<Entry>() as u64
+        size_of::<FreeSuperblock>() as u64
     }
 
     /// Bytes that the list takes.
     #[cfg(test)]
     pub(super) fn taken(&self) -> usize {
-        self.heap.capacity() * size_of::<Entry>()
+        self.heap.capacity() * size_of::<FreeSuperblock>()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -56,7 +56,7 @@ impl Free {
     /// Adds a superblock. Its erase count must not change until the superblock is taken.
     pub(super) fn push(&mut self, superblock: u32, erases: u32, freed: u64) {
         let wear = if self.least_worn { erases } else { 0 };
-        self.heap.push(Reverse(Entry { wear, freed, superblock }));
+        self.heap.push(Reverse(FreeSuperblock { wear, freed, superblock }));
     }
 
     pub(super) fn pop(&mut self) -> Option<u32> {
@@ -74,7 +74,7 @@ impl Free {
 
     /// Checks the order against the present erase counts.
     pub(super) fn check(&self, erases: impl Fn(u32) -> u32) {
-        for Reverse(Entry { wear, superblock, .. }) in &self.heap {
+        for Reverse(FreeSuperblock { wear, superblock, .. }) in &self.heap {
             let wanted = if self.least_worn { erases(*superblock) } else { 0 };
             assert_eq!(*wear, wanted, "the wear by which superblock {superblock} is sorted");
         }

@@ -13,7 +13,7 @@ use flash::backend::List;
 use flash::nand::Media;
 
 use super::address::Layout;
-use super::area::{Area, Page};
+use super::area::{Area, AreaPage};
 use crate::port::Flash;
 
 /// Blocks of a log area beside those that may fail: the block being filled, and the full ones before it until the map
@@ -29,14 +29,14 @@ const RECORD: u32 = 4;
 
 /// A change of the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Record {
+pub(super) enum JournalRecord {
     /// The position of a logical superblock in its superchip, and the erase count of that position.
     Mapped { logical: u32, position: u32, erases: u32 },
     /// A spare has replaced the block at a position of a die.
     Replaced { die: u32, position: u32, spare: u32 },
 }
 
-impl Record {
+impl JournalRecord {
     const fn words(self) -> [u32; RECORD as usize] {
         match self {
             Self::Mapped { logical, position, erases } => [0, logical, position, erases],
@@ -126,11 +126,11 @@ impl Areas {
 
 /// The map and the log that recovery has read.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Found {
+pub(super) struct RecoveredJournal {
     /// The words of the newest complete map, if a map was ever written.
     pub(super) map: Option<Vec<u32>>,
     /// The records after the map, oldest first.
-    pub(super) records: Vec<Record>,
+    pub(super) records: Vec<JournalRecord>,
     /// The newest version in any area.
     pub(super) version: u32,
 }
@@ -145,10 +145,10 @@ pub(super) struct Journal {
     /// page that still counts.
     latest: Vec<Option<u32>>,
     records_in_page: usize,
-    waiting: VecDeque<Record>,
+    waiting: VecDeque<JournalRecord>,
     /// The log page being written, its records, and the replicas that have not finished.
-    page: Page,
-    writing: Vec<Record>,
+    page: AreaPage,
+    writing: Vec<JournalRecord>,
     left: usize,
     /// The version of the map being written, and its pages that are not on flash yet.
     storing: Option<(u32, usize)>,
@@ -161,7 +161,12 @@ pub(super) struct Journal {
 
 impl Journal {
     /// Recovers the journal from the media. `tag(area)` is the tag of an area's lists.
-    pub(super) fn mount(layout: &Layout, areas: &Areas, media: &Media, tag: impl Fn(u32) -> u32) -> (Self, Found) {
+    pub(super) fn mount(
+        layout: &Layout,
+        areas: &Areas,
+        media: &Media,
+        tag: impl Fn(u32) -> u32,
+    ) -> (Self, RecoveredJournal) {
         let replicas = areas.places.len() / 2;
         let area = |i: usize| Area::new(layout.first_number(), layout.pages, layout.sectors, tag(i as u32));
         let mut journal = Self {
@@ -171,7 +176,7 @@ impl Journal {
             latest: vec![None; (areas.places[0].2 * layout.pages) as usize],
             records_in_page: ((layout.sectors * 128 / RECORD) as usize).max(1),
             waiting: VecDeque::new(),
-            page: Page { number: areas.map_pages, version: 0 },
+            page: AreaPage { number: areas.map_pages, version: 0 },
             writing: Vec::new(),
             left: 0,
             storing: None,
@@ -183,9 +188,9 @@ impl Journal {
         (journal, found)
     }
 
-    fn recover(&mut self, areas: &Areas, media: &Media) -> Found {
+    fn recover(&mut self, areas: &Areas, media: &Media) -> RecoveredJournal {
         let blocks: Vec<_> = areas.blocks(media.geometry().blocks).collect();
-        let scanned: Vec<(usize, SuperblockId, Vec<Page>)> = blocks
+        let scanned: Vec<(usize, SuperblockId, Vec<AreaPage>)> = blocks
             .into_iter()
             .map(|(area, block)| (area, block, self.areas[area].scan(media, block).collect()))
             .collect();
@@ -201,7 +206,7 @@ impl Journal {
         maps.dedup();
         let whole = |version: &u32| {
             let all = &all;
-            let has = |number| all(false).any(|page| page == Page { number, version: *version });
+            let has = |number| all(false).any(|page| page == AreaPage { number, version: *version });
             (0..self.map_pages).all(|number| has(number) && media.image(number, *version).is_some())
         };
         let durable = maps.into_iter().rev().find(whole);
@@ -209,14 +214,15 @@ impl Journal {
             let images = (0..self.map_pages).filter_map(|number| media.image(number, version));
             images.flat_map(|image| image.iter().copied()).collect()
         });
-        let mut log: Vec<Page> = all(true).filter(|page| Some(page.version) > durable).collect();
+        let mut log: Vec<AreaPage> = all(true).filter(|page| Some(page.version) > durable).collect();
         log.sort_unstable_by_key(|page| page.version);
         log.dedup();
         let mut records = Vec::new();
         for page in &log {
             let image = media.image(page.number, page.version).expect("a page of the log that counts has its content");
-            records
-                .extend(image.chunks_exact(RECORD as usize).map(|words| Record::of(words.try_into().expect("four"))));
+            records.extend(
+                image.chunks_exact(RECORD as usize).map(|words| JournalRecord::of(words.try_into().expect("four"))),
+            );
         }
         if let Some(last) = log.last() {
             self.page.number = self.after(last.number);
@@ -234,7 +240,7 @@ impl Journal {
             };
             self.areas[area].found(media, block, newest.filter(|_| needed));
         }
-        Found { map, records, version }
+        RecoveredJournal { map, records, version }
     }
 
     /// The number of the log page after this one.
@@ -243,7 +249,7 @@ impl Journal {
     }
 
     /// Queues a record for the log.
-    pub(super) fn push(&mut self, record: Record) {
+    pub(super) fn push(&mut self, record: JournalRecord) {
         self.waiting.push_back(record);
     }
 
@@ -263,7 +269,7 @@ impl Journal {
         // After this map, recovery no longer reads the older log. So the map includes the records that have not reached
         // the log yet.
         for record in self.writing.iter().chain(&self.waiting) {
-            if let Record::Mapped { logical, position, .. } = *record {
+            if let JournalRecord::Mapped { logical, position, .. } = *record {
                 self.words[logical as usize] = position;
             }
         }
@@ -273,7 +279,7 @@ impl Journal {
             let to = (from + in_page).min(self.words.len());
             let image = &self.words[from..to];
             flash.backend.media_mut().stage_image(number, self.durable, version, image);
-            self.areas[self.replicas..].iter_mut().for_each(|area| area.push(Page { number, version }));
+            self.areas[self.replicas..].iter_mut().for_each(|area| area.push(AreaPage { number, version }));
         }
         self.storing = Some((version, self.map_pages as usize * self.replicas));
         self.written.1 += 1;
@@ -287,7 +293,7 @@ impl Journal {
             self.page.version = version();
             self.words.clear();
             self.words.extend(self.writing.iter().flat_map(|record| record.words()));
-            let Page { number, version } = self.page;
+            let AreaPage { number, version } = self.page;
             let latest = self.latest[(number - self.map_pages) as usize].replace(version);
             flash.backend.media_mut().stage_image(number, latest, version, &self.words);
             self.left = self.replicas;
@@ -298,7 +304,13 @@ impl Journal {
     }
 
     /// A list of an area has finished. Appends the records that are now durable to `done`.
-    pub(super) fn finished(&mut self, flash: &mut Flash<'_>, area: u32, list: Handle<List>, done: &mut Vec<Record>) {
+    pub(super) fn finished(
+        &mut self,
+        flash: &mut Flash<'_>,
+        area: u32,
+        list: Handle<List>,
+        done: &mut Vec<JournalRecord>,
+    ) {
         let is_log = (area as usize) < self.replicas;
         let (left, storing) = (&mut self.left, &mut self.storing);
         self.areas[area as usize].finished(flash, list, |_| match storing {
@@ -346,12 +358,12 @@ mod tests {
     #[test]
     fn a_journal_record_decodes_to_what_was_encoded() {
         for record in [
-            Record::Mapped { logical: 7, position: 3, erases: 9 },
-            Record::Mapped { logical: 0, position: 0, erases: 0 },
-            Record::Replaced { die: 0, position: 5, spare: 1 },
-            Record::Replaced { die: 7, position: 0, spare: 0 },
+            JournalRecord::Mapped { logical: 7, position: 3, erases: 9 },
+            JournalRecord::Mapped { logical: 0, position: 0, erases: 0 },
+            JournalRecord::Replaced { die: 0, position: 5, spare: 1 },
+            JournalRecord::Replaced { die: 7, position: 0, spare: 0 },
         ] {
-            assert_eq!(Record::of(record.words()), record);
+            assert_eq!(JournalRecord::of(record.words()), record);
         }
     }
 

@@ -13,9 +13,9 @@ use base::units::{Psn, SuperblockId};
 use flash::backend::{Cause, Class, List, Slot};
 use flash::nand::{Stream, Target};
 
-use super::journal::Record;
-use super::merges::{Blocks, Merge, Stage};
-use super::{HydraFtl, Kind};
+use super::journal::JournalRecord;
+use super::merges::{Blocks, Merge, MergeStage};
+use super::{HydraFtl, ListPurpose};
 use crate::port::{Flash, Owners, PageWrite, Service, full_mask};
 use crate::toolkit::{Commands, give_unit};
 
@@ -56,13 +56,14 @@ impl HydraFtl {
     /// Erases the blocks of the target that hold data, and then copies the rows.
     fn erase(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, number: u32) {
         let merge = &mut self.merges[number];
-        merge.stage = Stage::Erasing;
+        merge.stage = MergeStage::Erasing;
         let cause = merge.why();
         let mut list = None;
         for chip in (0..self.mapping.layout.chips).filter(|chip| merge.chips >> chip & 1 != 0) {
             let block = self.superblocks.block(merge.target, chip);
             if !flash.backend.media().is_erased(block) {
-                let list = *list.get_or_insert_with(|| flash.backend.open_list(Class::Other, Kind::Erase.tag(number)));
+                let list =
+                    *list.get_or_insert_with(|| flash.backend.open_list(Class::Other, ListPurpose::Erase.tag(number)));
                 flash.backend.add_erase(list, cause, block);
             }
         }
@@ -124,7 +125,7 @@ impl HydraFtl {
     /// Queues log records for the replaced blocks, before a logical superblock is mapped there.
     pub(super) fn log_replacements(&mut self) {
         while let Some((die, position, spare)) = self.superblocks.take_replaced() {
-            self.journal.push(Record::Replaced { die, position, spare });
+            self.journal.push(JournalRecord::Replaced { die, position, spare });
             self.counters.replaced += 1;
         }
     }
@@ -137,7 +138,7 @@ impl HydraFtl {
             return self.begin(flash, owners, number, target);
         }
         self.merges.working -= 1;
-        self.merges[number].stage = Stage::Waiting;
+        self.merges[number].stage = MergeStage::Waiting;
         self.merges.waiting.push_front(number);
         self.start(flash, owners);
     }
@@ -177,8 +178,8 @@ impl HydraFtl {
 
     /// Copies and programs the rows of a merge, in order on each die. Rows without data are left out.
     fn copy(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, number: u32) {
-        self.merges[number].stage = Stage::Copying;
-        let list = flash.backend.open_list(Class::Other, Kind::Copy.tag(number));
+        self.merges[number].stage = MergeStage::Copying;
+        let list = flash.backend.open_list(Class::Other, ListPurpose::Copy.tag(number));
         let mut all_blocks = std::mem::take(&mut self.merges.blocks);
         all_blocks.clear();
         let merge = &self.merges[number];
@@ -280,11 +281,11 @@ impl HydraFtl {
     /// The target is complete: queues the log record of its new place.
     fn copied(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, number: u32) {
         let merge = &mut self.merges[number];
-        merge.stage = Stage::Logging;
+        merge.stage = MergeStage::Logging;
         let (logical, target) = (merge.logical, merge.target);
         let erases = self.superblocks.erases(target);
         let position = self.superblocks.split(target).1;
-        self.journal.push(Record::Mapped { logical, position, erases });
+        self.journal.push(JournalRecord::Mapped { logical, position, erases });
         self.merges.working -= 1;
         self.write_journal(flash);
         owners.room();
@@ -293,7 +294,7 @@ impl HydraFtl {
 
     /// A record of a logical superblock is durable: the map now names the target, and the host's writes are done.
     pub(super) fn commit(&mut self, owners: &mut dyn Owners, logical: u32) {
-        let Some(number) = self.merges.find(logical, Stage::Logging) else {
+        let Some(number) = self.merges.find(logical, MergeStage::Logging) else {
             assert!(self.merges.read_only, "logical superblock {logical} is logged and was not merged");
             return;
         };

@@ -9,11 +9,11 @@ use flash::backend::{Cause, Command};
 
 use super::journal::Journal;
 use super::mapping::Mapping;
-use super::superblocks::{State, Superblocks};
+use super::superblocks::{SuperblockState, Superblocks};
 use crate::port::{Owners, PageWrite, Service};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum MergeStage {
     /// This slot of the table is free.
     Nothing,
     /// The merge waits for a controller, for another merge of the superblock, or for a free superblock.
@@ -29,7 +29,7 @@ pub(super) enum Stage {
 /// A merge: an entry of the table of merges. The entry is reused after the merge has ended.
 #[derive(Clone, Debug)]
 pub(super) struct Merge {
-    pub(super) stage: Stage,
+    pub(super) stage: MergeStage,
     pub(super) logical: u32,
     /// The target superblock, once the merge has begun.
     pub(super) target: u32,
@@ -117,7 +117,7 @@ impl Merges {
     }
 
     /// The merge of a logical superblock, if that merge is at `stage`.
-    pub(super) fn find(&self, logical: u32, stage: Stage) -> Option<u32> {
+    pub(super) fn find(&self, logical: u32, stage: MergeStage) -> Option<u32> {
         let is_it = |merge: &Merge| merge.logical == logical && merge.stage == stage;
         self.slots.iter().position(is_it).map(|number| number as u32)
     }
@@ -132,7 +132,7 @@ impl Merges {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.slots.iter().all(|merge| merge.stage == Stage::Nothing)
+        self.slots.iter().all(|merge| merge.stage == MergeStage::Nothing)
     }
 
     /// Queues a merge of mapping units of one logical superblock.
@@ -146,7 +146,7 @@ impl Merges {
     pub(super) fn add(&mut self, logical: u32, cause: Cause) -> u32 {
         let number = self.idle.pop().unwrap_or_else(|| {
             self.slots.push(Merge {
-                stage: Stage::Nothing,
+                stage: MergeStage::Nothing,
                 logical,
                 target: 0,
                 cause,
@@ -159,18 +159,18 @@ impl Merges {
             self.slots.len() as u32 - 1
         });
         let merge = &mut self.slots[number as usize];
-        (merge.stage, merge.logical, merge.cause) = (Stage::Waiting, logical, cause);
+        (merge.stage, merge.logical, merge.cause) = (MergeStage::Waiting, logical, cause);
         merge.units.clear();
         number
     }
 
     pub(super) fn remove(&mut self, number: u32) {
-        self.slots[number as usize].stage = Stage::Nothing;
+        self.slots[number as usize].stage = MergeStage::Nothing;
         self.idle.push(number);
     }
 
     /// True if the superchip has a merge at one of these stages.
-    fn merging(&self, mapping: &Mapping, superchip: u32, stages: &[Stage]) -> bool {
+    fn merging(&self, mapping: &Mapping, superchip: u32, stages: &[MergeStage]) -> bool {
         let of = |merge: &Merge| mapping.layout.superchip_of(merge.logical) == superchip;
         self.slots.iter().any(|merge| stages.contains(&merge.stage) && of(merge))
     }
@@ -178,7 +178,7 @@ impl Merges {
     /// The queue position of the next merge: the first that can begin on a superchip without merges, or else the first
     /// that can begin.
     pub(super) fn next(&self, mapping: &Mapping, superblocks: &Superblocks) -> Option<usize> {
-        let busy = [Stage::Erasing, Stage::Copying, Stage::Logging];
+        let busy = [MergeStage::Erasing, MergeStage::Copying, MergeStage::Logging];
         let can = |number: u32| {
             let logical = self.slots[number as usize].logical;
             let other = self.slots.iter().any(|merge| merge.logical == logical && busy.contains(&merge.stage));
@@ -188,7 +188,7 @@ impl Merges {
         let first = able.clone().next()?.0;
         let idle = able.find(|(_, number)| {
             let superchip = mapping.layout.superchip_of(self.slots[**number as usize].logical);
-            !self.merging(mapping, superchip, &[Stage::Erasing, Stage::Copying])
+            !self.merging(mapping, superchip, &[MergeStage::Erasing, MergeStage::Copying])
         });
         Some(idle.map_or(first, |(place, _)| place))
     }
@@ -202,14 +202,14 @@ impl Merges {
         owners: &mut dyn Owners,
     ) {
         self.read_only |= journal.is_stuck();
-        let under_way = [Stage::Erasing, Stage::Copying, Stage::Logging];
+        let under_way = [MergeStage::Erasing, MergeStage::Copying, MergeStage::Logging];
         let mut place = 0;
         while place < self.waiting.len() {
             let number = self.waiting[place];
             let superchip = mapping.layout.superchip_of(self.slots[number as usize].logical);
             let hope = !superblocks.free_of(superchip).is_empty()
                 || self.merging(mapping, superchip, &under_way)
-                || superblocks.is_any(superchip, State::Leaving);
+                || superblocks.is_any(superchip, SuperblockState::Leaving);
             if hope && !self.read_only {
                 place += 1;
                 continue;
@@ -219,7 +219,7 @@ impl Merges {
         }
         if self.read_only {
             for number in 0..self.slots.len() {
-                if self.slots[number].stage == Stage::Logging {
+                if self.slots[number].stage == MergeStage::Logging {
                     self.refuse(owners, number as u32);
                 }
             }
@@ -235,18 +235,18 @@ impl Merges {
 
     /// Checks the invariants that hold between two events.
     pub(super) fn check(&self, journal: &Journal, targets: usize) {
-        let under_way = |stage| !matches!(stage, Stage::Nothing | Stage::Waiting);
+        let under_way = |stage| !matches!(stage, MergeStage::Nothing | MergeStage::Waiting);
         let merges: Vec<_> = self.slots.iter().filter(|merge| under_way(merge.stage)).collect();
         assert!(merges.len() == targets || self.read_only, "{targets} targets of {} merges", merges.len());
-        let working = merges.iter().filter(|merge| merge.stage != Stage::Logging).count();
+        let working = merges.iter().filter(|merge| merge.stage != MergeStage::Logging).count();
         assert_eq!(working, self.working as usize, "merges that are worked on");
         let mut logical: Vec<_> = merges.iter().map(|merge| merge.logical).collect();
         logical.sort_unstable();
         assert!(logical.windows(2).all(|pair| pair[0] != pair[1]), "two merges of a logical superblock at once");
-        let waiting = self.slots.iter().filter(|merge| merge.stage == Stage::Waiting).count();
+        let waiting = self.slots.iter().filter(|merge| merge.stage == MergeStage::Waiting).count();
         assert_eq!(waiting, self.waiting.len(), "merges that wait");
         // If nothing were writing the log, merges at this stage would wait for ever.
-        let logging = merges.iter().any(|merge| merge.stage == Stage::Logging);
+        let logging = merges.iter().any(|merge| merge.stage == MergeStage::Logging);
         assert!(!logging || !journal.is_idle(), "a merge waits for a log that is not written");
     }
 }

@@ -8,15 +8,15 @@ use base::units::Span;
 use flash::nand::{Media, Spare};
 
 use super::HydraConfig;
-use super::journal::{Found, Record};
+use super::journal::{JournalRecord, RecoveredJournal};
 use super::mapping::Mapping;
 use super::superblocks::Superblocks;
-use crate::sabotage::{Planted, Sabotage};
+use crate::sabotage::{PlantedBug, Sabotage};
 use crate::toolkit::Reads;
 
 impl Mapping {
     /// Applies the recovered map, and then the records of the log.
-    pub(super) fn replay(&mut self, superblocks: &mut Superblocks, found: &Found, planted: Planted) {
+    pub(super) fn replay(&mut self, superblocks: &mut Superblocks, found: &RecoveredJournal, planted: PlantedBug) {
         let layout = self.layout;
         if let Some(words) = &found.map {
             let (positions, rest) = words.split_at(layout.logical as usize);
@@ -35,12 +35,12 @@ impl Mapping {
         }
         for record in &found.records {
             match *record {
-                Record::Mapped { logical, position, erases } => {
+                JournalRecord::Mapped { logical, position, erases } => {
                     let superblock = superblocks.join(layout.superchip_of(logical), position);
                     self.map[logical as usize] = Some(NonMaxU32::new(superblock));
                     superblocks.set_erases(superblock, erases);
                 }
-                Record::Replaced { die, position, spare } => superblocks.stand_in(die, position, spare),
+                JournalRecord::Replaced { die, position, spare } => superblocks.stand_in(die, position, spare),
             }
         }
     }

@@ -14,7 +14,7 @@ use super::free::Free;
 use super::spread::EraseSpread;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum SuperblockState {
     /// A merge may take the superblock as its target, and erases it then.
     Free,
     /// A merge erases or fills the superblock, or its log record is not on flash yet.
@@ -29,7 +29,7 @@ pub(super) enum State {
 
 #[derive(Clone, Copy, Debug)]
 struct Superblock {
-    state: State,
+    state: SuperblockState,
     /// Reads under way.
     readers: u32,
     /// Erases since the drive was new.
@@ -73,7 +73,7 @@ impl Superblocks {
     /// merges take the least worn free superblock (implicit wear levelling, Sec. 3.5).
     pub(super) fn new(layout: Layout, geometry: &Geometry, least_worn: bool) -> Self {
         assert!(layout.fits(geometry), "{layout:?} for an array of {geometry:?}");
-        let plain = Superblock { state: State::Free, readers: 0, erases: 0 };
+        let plain = Superblock { state: SuperblockState::Free, readers: 0, erases: 0 };
         Self {
             all: vec![plain; layout.physical() as usize],
             spread: EraseSpread::new(layout.physical()),
@@ -126,12 +126,12 @@ impl Superblocks {
         self.join(die / self.layout.chips, position)
     }
 
-    pub(super) fn is_any(&self, superchip: u32, state: State) -> bool {
+    pub(super) fn is_any(&self, superchip: u32, state: SuperblockState) -> bool {
         let first = (superchip * self.layout.superblocks) as usize;
         self.all[first..first + self.layout.superblocks as usize].iter().any(|superblock| superblock.state == state)
     }
 
-    pub(super) fn state(&self, superblock: u32) -> State {
+    pub(super) fn state(&self, superblock: u32) -> SuperblockState {
         self.all[superblock as usize].state
     }
 
@@ -146,7 +146,7 @@ impl Superblocks {
     pub(super) fn set_erases(&mut self, superblock: u32, erases: u32) {
         let entry = &mut self.all[superblock as usize];
         let before = std::mem::replace(&mut entry.erases, erases);
-        if entry.state != State::Lost {
+        if entry.state != SuperblockState::Lost {
             self.spread.remove(before);
             self.spread.add(erases);
         }
@@ -172,7 +172,7 @@ impl Superblocks {
     /// Takes a free superblock as a merge's target: the least worn one, or the one that has been free longest.
     pub(super) fn take(&mut self, superchip: u32) -> Option<u32> {
         let superblock = self.free[superchip as usize].pop()?;
-        self.all[superblock as usize].state = State::Target;
+        self.all[superblock as usize].state = SuperblockState::Target;
         Some(superblock)
     }
 
@@ -180,18 +180,19 @@ impl Superblocks {
     pub(super) fn take_this(&mut self, superblock: u32) {
         let superchip = self.split(superblock).0;
         self.free[superchip as usize].remove(superblock);
-        self.all[superblock as usize].state = State::Target;
+        self.all[superblock as usize].state = SuperblockState::Target;
     }
 
     /// Marks a merge's target as the place of a logical superblock.
     pub(super) fn map(&mut self, superblock: u32) {
-        self.all[superblock as usize].state = State::Mapped;
+        self.all[superblock as usize].state = SuperblockState::Mapped;
     }
 
     /// Frees a superblock whose data is obsolete, as soon as no read of it is under way.
     pub(super) fn leave(&mut self, superblock: u32) {
         let readers = self.all[superblock as usize].readers;
-        self.all[superblock as usize].state = if readers > 0 { State::Leaving } else { State::Free };
+        self.all[superblock as usize].state =
+            if readers > 0 { SuperblockState::Leaving } else { SuperblockState::Free };
         if readers == 0 {
             let superchip = self.split(superblock).0;
             self.freed += 1;
@@ -211,7 +212,7 @@ impl Superblocks {
     pub(super) fn unpin(&mut self, superblock: u32) -> bool {
         let entry = &mut self.all[superblock as usize];
         entry.readers -= 1;
-        let free = entry.readers == 0 && entry.state == State::Leaving;
+        let free = entry.readers == 0 && entry.state == SuperblockState::Leaving;
         if free {
             self.leave(superblock);
         }
@@ -221,7 +222,7 @@ impl Superblocks {
     /// Marks a superblock as lost: no spare can replace its failed block.
     pub(super) fn lose(&mut self, superblock: u32) {
         let entry = &mut self.all[superblock as usize];
-        if std::mem::replace(&mut entry.state, State::Lost) != State::Lost {
+        if std::mem::replace(&mut entry.state, SuperblockState::Lost) != SuperblockState::Lost {
             self.spread.remove(entry.erases);
         }
     }
@@ -271,7 +272,7 @@ impl Superblocks {
             }
         }
         for superblock in 0..self.layout.physical() {
-            if self.state(superblock) == State::Mapped {
+            if self.state(superblock) == SuperblockState::Mapped {
                 continue;
             }
             let mut whole = true;
@@ -290,17 +291,21 @@ impl Superblocks {
         self.free.iter().for_each(|free| free.check(|superblock| self.erases(superblock)));
         let free: BTreeSet<u32> = self.free.iter().flat_map(Free::iter).collect();
         assert_eq!(free.len() as u64, self.free_count(), "a superblock is free twice");
-        let used = self.all.iter().filter(|superblock| superblock.state != State::Lost).map(|used| used.erases);
+        let used =
+            self.all.iter().filter(|superblock| superblock.state != SuperblockState::Lost).map(|used| used.erases);
         let least = used.clone().min().unwrap_or(0);
         assert_eq!(self.spread.get(), used.max().unwrap_or(0) - least, "the spread of the erase counts");
         for superblock in 0..self.layout.physical() {
             let entry = &self.all[superblock as usize];
             let listed = free.contains(&superblock);
-            assert_eq!(listed, entry.state == State::Free, "superblock {superblock} is {:?}", entry.state);
-            assert!(entry.state != State::Leaving || entry.readers > 0, "superblock {superblock} leaves for ever");
-            let idle = matches!(entry.state, State::Free | State::Lost);
+            assert_eq!(listed, entry.state == SuperblockState::Free, "superblock {superblock} is {:?}", entry.state);
+            assert!(
+                entry.state != SuperblockState::Leaving || entry.readers > 0,
+                "superblock {superblock} leaves for ever"
+            );
+            let idle = matches!(entry.state, SuperblockState::Free | SuperblockState::Lost);
             assert!(!idle || entry.readers == 0, "superblock {superblock} is read and {:?}", entry.state);
-            if matches!(entry.state, State::Mapped | State::Free) {
+            if matches!(entry.state, SuperblockState::Mapped | SuperblockState::Free) {
                 let bad = (0..self.layout.chips).any(|chip| media.is_bad(self.block(superblock, chip)));
                 assert!(!bad, "superblock {superblock}, which is {:?}, has a bad block", entry.state);
             }
@@ -363,7 +368,7 @@ mod tests {
         superblocks.pin(4);
         superblocks.leave(4);
         let free = |superblocks: &Superblocks| superblocks.free_of(1).iter().collect::<BTreeSet<_>>();
-        assert_eq!((superblocks.state(4), free(&superblocks)), (State::Leaving, [3, 5].into()));
+        assert_eq!((superblocks.state(4), free(&superblocks)), (SuperblockState::Leaving, [3, 5].into()));
         superblocks.check(&media);
         assert!(superblocks.unpin(4));
         assert_eq!(free(&superblocks), [3, 4, 5].into());
@@ -379,7 +384,7 @@ mod tests {
         superblocks.take_stock(&media, std::iter::empty());
         assert_eq!(superblocks.block(3, 0), SuperblockId::new(13), "the spare");
         assert_eq!(superblocks.block(3, 1), SuperblockId::new(15), "the other die has no need");
-        assert_eq!((superblocks.state(3), superblocks.state(4)), (State::Free, State::Lost));
+        assert_eq!((superblocks.state(3), superblocks.state(4)), (SuperblockState::Free, SuperblockState::Lost));
         superblocks.set_erases(4, 9);
         assert_eq!(superblocks.erase_spread(), 0, "a lost superblock does not count");
         superblocks.take_this(5);

@@ -2,7 +2,7 @@
 
 /// The event after which the oldest waiting write of a logical block may have a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Awaited {
+pub(super) enum AwaitedEvent {
     /// The awaited event may have come: the next pass tries the write.
     #[default]
     Nothing,
@@ -18,6 +18,6 @@ pub(super) enum Awaited {
     DataBlock,
 }
 
-impl Awaited {
+impl AwaitedEvent {
     pub(super) const EVERY: [Self; 5] = [Self::Nothing, Self::Merge, Self::Log, Self::Sequential, Self::DataBlock];
 }

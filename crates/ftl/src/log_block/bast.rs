@@ -1,7 +1,7 @@
 //! BAST: each updated data block has its own log block (Sung, Sec. 2.3).
 
 use super::address::Lbn;
-use super::awaited::Awaited;
+use super::awaited::AwaitedEvent;
 use super::logs::{LogId, Logs, Role};
 use super::policy::Choice;
 
@@ -17,8 +17,8 @@ pub(super) fn place(logs: &Logs, pages: u32, lbn: Lbn) -> Choice {
 }
 
 /// The event that a page without a place in the log waits for.
-pub(super) fn awaited(logs: &Logs, lbn: Lbn) -> Awaited {
-    if logs.own(lbn).is_some() { Awaited::Merge } else { Awaited::Log }
+pub(super) fn awaited(logs: &Logs, lbn: Lbn) -> AwaitedEvent {
+    if logs.own(lbn).is_some() { AwaitedEvent::Merge } else { AwaitedEvent::Log }
 }
 
 /// The least recently written log block. The thesis does not name the victim.

@@ -9,11 +9,11 @@ use flash::nand::Geometry;
 
 use super::allocate::{Allocator, Use};
 use super::logs::{LogId, Logs};
-use super::{Kind, LogBlockConfig};
+use super::{ListTag, LogBlockConfig};
 use crate::port::Flash;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum BlockState {
     /// Erased, and in a free list.
     #[default]
     Free,
@@ -29,7 +29,7 @@ pub(super) enum State {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Block {
-    pub(super) state: State,
+    pub(super) state: BlockState,
     /// A program in it has failed: it takes no more pages, and is retired instead of erased.
     pub(super) failing: bool,
     /// Reads under way.
@@ -45,7 +45,7 @@ pub(super) struct Block {
 impl Block {
     /// Takes a free block into use, with no page programmed.
     pub(super) fn open(&mut self) {
-        *self = Self { state: State::Used, ..Self::default() };
+        *self = Self { state: BlockState::Used, ..Self::default() };
     }
 }
 
@@ -97,7 +97,7 @@ impl BlockManager {
     }
 
     /// The blocks in a state.
-    pub(super) fn in_state(&self, state: State) -> impl Iterator<Item = SuperblockId> + '_ {
+    pub(super) fn in_state(&self, state: BlockState) -> impl Iterator<Item = SuperblockId> + '_ {
         let blocks = (0..).map(SuperblockId::new).zip(&self.table);
         blocks.filter(move |(_, block)| block.state == state).map(|(superblock, _)| superblock)
     }
@@ -118,7 +118,7 @@ impl BlockManager {
     /// Marks a block for erase. When no read of the block is under way, it is erased, or retired if it is failing.
     /// Returns true if the erase or a read takes time, and false if the block is already retired.
     pub(super) fn mark_for_erase(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId, cause: Cause) -> bool {
-        self[superblock].state = State::Doomed;
+        self[superblock].state = BlockState::Doomed;
         if self[superblock].pins > 0 {
             return true;
         }
@@ -126,8 +126,8 @@ impl BlockManager {
             self.retire(flash, superblock);
             return false;
         }
-        self[superblock].state = State::Erasing;
-        let list = flash.backend.open_list(Class::Other, Kind::Erase.tag(0));
+        self[superblock].state = BlockState::Erasing;
+        let list = flash.backend.open_list(Class::Other, ListTag::Erase.tag(0));
         flash.backend.add_erase(list, cause, superblock);
         self.submit(flash, list);
         true
@@ -137,7 +137,7 @@ impl BlockManager {
     pub(super) fn unpin(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId, reads: u32) -> bool {
         let block = &mut self[superblock];
         block.pins = block.pins.checked_sub(reads).expect("a pin for every unpin");
-        block.pins == 0 && block.state == State::Doomed && !self.mark_for_erase(flash, superblock, Cause::Merge)
+        block.pins == 0 && block.state == BlockState::Doomed && !self.mark_for_erase(flash, superblock, Cause::Merge)
     }
 
     /// A program has failed: the block takes no more pages, and is retired after its merge.
@@ -159,7 +159,7 @@ impl BlockManager {
         if failed {
             self.retire(flash, superblock);
         } else {
-            self[superblock].state = State::Free;
+            self[superblock].state = BlockState::Free;
             let erases = flash.backend.media().erases(superblock);
             self.allocator.put(self.geometry.die_of(superblock), superblock, erases);
         }
@@ -167,6 +167,6 @@ impl BlockManager {
 
     fn retire(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId) {
         flash.backend.media_mut().retire(superblock);
-        self[superblock].state = State::Bad;
+        self[superblock].state = BlockState::Bad;
     }
 }

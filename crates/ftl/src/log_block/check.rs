@@ -6,8 +6,8 @@ use base::units::Lpn;
 use flash::nand::{Media, Spare};
 
 use super::LogBlockFtl;
-use super::block_manager::State;
-use super::merge::Phase;
+use super::block_manager::BlockState;
+use super::merge::MergePhase;
 
 impl LogBlockFtl {
     /// Checks that the maps lead to every page and that every block has one use. Slow: for tests.
@@ -31,7 +31,7 @@ impl LogBlockFtl {
         self.check_waiting();
         let queued = self.merges.jobs.iter().skip(self.merges.parallel as usize);
         assert!(
-            queued.clone().all(|job| job.fold.phase == Phase::Idle && job.erasing.is_empty()),
+            queued.clone().all(|job| job.fold.phase == MergePhase::Idle && job.erasing.is_empty()),
             "a queued merge began"
         );
         let mut used = BTreeSet::new();
@@ -56,15 +56,15 @@ impl LogBlockFtl {
             // A log block may have its last pages in the buffer, or be marked for erase. It stays a log block until all
             // blocks that its merge has marked are erased; by then the physical block may be in use again.
             let given_up = self.merges.jobs.iter().any(|job| job.log == id && (job.dying || job.emptied));
-            let over = given_up || self.blocks[log.superblock].state != State::Used;
+            let over = given_up || self.blocks[log.superblock].state != BlockState::Used;
             assert!(over || used.insert(log.superblock), "{} is a log block, and something else", log.superblock);
         }
         for block in used {
-            assert_eq!(self.blocks[block].state, State::Used, "state of {block}");
+            assert_eq!(self.blocks[block].state, BlockState::Used, "state of {block}");
         }
         let erased = self
             .blocks
-            .in_state(State::Free)
+            .in_state(BlockState::Free)
             .inspect(|block| assert!(media.is_erased(*block), "{block} is free, and not erased"));
         assert_eq!(erased.count(), self.blocks.allocator.count() as usize, "free blocks");
         for (erases, block) in self.blocks.allocator.known_wear() {

@@ -1,7 +1,7 @@
 //! FAST: one log block takes sequential updates, the others take the updates of all data blocks (Sung, Sec. 2.3).
 
 use super::address::Lbn;
-use super::awaited::Awaited;
+use super::awaited::AwaitedEvent;
 use super::logs::{Log, LogId, Logs, Role};
 use super::policy::Choice;
 
@@ -25,12 +25,12 @@ pub(super) fn place(logs: &Logs, pages: u32, lbn: Lbn, offset: u32) -> Choice {
 }
 
 /// The event that a page without a place in the log waits for.
-pub(super) fn awaited(logs: &Logs, lbn: Lbn, offset: u32) -> Awaited {
+pub(super) fn awaited(logs: &Logs, lbn: Lbn, offset: u32) -> AwaitedEvent {
     let sequential = logs.sequential.and_then(|id| logs.log(id).role.block());
     match offset {
-        0 => Awaited::Sequential,
-        _ if sequential == Some(lbn) => Awaited::Merge,
-        _ => Awaited::Log,
+        0 => AwaitedEvent::Sequential,
+        _ if sequential == Some(lbn) => AwaitedEvent::Merge,
+        _ => AwaitedEvent::Log,
     }
 }
 

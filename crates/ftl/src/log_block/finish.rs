@@ -4,10 +4,10 @@ use base::engine::Handle;
 use flash::backend::{Cause, List, Op};
 
 use super::LogBlockFtl;
-use super::awaited::Awaited;
-use super::heap::Entry;
+use super::awaited::AwaitedEvent;
+use super::heap::HeapEntry;
 use crate::port::{Flash, Owners, PageWrite, Service};
-use crate::toolkit::{Commands, Programmed, Slots};
+use crate::toolkit::{Commands, ProgramSlot, Slots};
 
 impl LogBlockFtl {
     pub(super) fn read_finished(
@@ -34,7 +34,7 @@ impl LogBlockFtl {
         let mut programs = Commands::of(flash.backend, list);
         while let Some((handle, command)) = programs.next(flash.backend) {
             let (target, failed) = (command.target, command.failed);
-            let Programmed { slot, torn, .. } = Programmed::of(flash.backend, handle, (target, failed), 0);
+            let ProgramSlot { slot, torn, .. } = ProgramSlot::of(flash.backend, handle, (target, failed), 0);
             let (lbn, offset) = self.mapping.address.split(slot.lpn);
             self.writer.gates.done(handle);
             let log = self.blocks[target.superblock].log;
@@ -47,7 +47,7 @@ impl LogBlockFtl {
             }
             if torn {
                 // The owner still has the data: the FTL writes it again, elsewhere.
-                self.writer.waiting.push(lbn, PageWrite::again(&slot), Awaited::Nothing);
+                self.writer.waiting.push(lbn, PageWrite::again(&slot), AwaitedEvent::Nothing);
                 self.writer.waiting.room_changed = true;
                 continue;
             }
@@ -98,7 +98,7 @@ impl LogBlockFtl {
             self.merger().abandon_folds(flash);
         }
         if self.blocks.under_way == 0 {
-            while let Some(Entry { lbn, .. }) = self.writer.waiting.oldest() {
+            while let Some(HeapEntry { lbn, .. }) = self.writer.waiting.oldest() {
                 owners.write_refused(self.writer.waiting.take(lbn).owner);
                 self.writer.waiting.placed(lbn);
             }

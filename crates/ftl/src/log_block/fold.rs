@@ -13,9 +13,9 @@ use flash::backend::{Cause, Class, List, Slot};
 use flash::nand::{Geometry, Stream, Target};
 
 use super::allocate::Use;
-use super::block_manager::State;
-use super::merge::{Fold, Job, Merger, Phase};
-use super::{EraseWhen, Kind};
+use super::block_manager::BlockState;
+use super::merge::{Fold, MergeJob, MergePhase, Merger};
+use super::{EraseTiming, ListTag};
 use crate::port::Flash;
 use crate::toolkit::{Commands, add_copy};
 
@@ -78,7 +78,7 @@ impl Merger<'_> {
             (false, _) => match self.destination(flash, old, &sources) {
                 Some(superblock) => Some(superblock),
                 None => {
-                    self.merges.jobs[i].fold.phase = Phase::Idle;
+                    self.merges.jobs[i].fold.phase = MergePhase::Idle;
                     sources.fill(None);
                     self.merges.sources = sources;
                     return false;
@@ -91,12 +91,12 @@ impl Merger<'_> {
             self.mapping.holes.remove(lbn, *offset);
         }
         // The fold's own reads pin the blocks, so this question is asked before they are added.
-        let erases_early = self.merges.erase == EraseWhen::Read;
+        let erases_early = self.merges.erase == EraseTiming::Read;
         let early = if erases_early { self.early_erases(i, old) } else { [None; 2] };
         if let Some(destination) = destination {
             self.add_copies(flash, i, destination, &sources, !erases_early);
         }
-        self.add_early_erases(flash, Kind::Merge.tag(id), early);
+        self.add_early_erases(flash, ListTag::Merge.tag(id), early);
         sources.fill(None);
         self.merges.sources = sources;
         self.send_fold(flash, i);
@@ -129,7 +129,7 @@ impl Merger<'_> {
         sources: &[Option<Psn>],
         alone: bool,
     ) {
-        let tag = Kind::Merge.tag(self.merges.jobs[i].log);
+        let tag = ListTag::Merge.tag(self.merges.jobs[i].log);
         let set = alone.then(|| flash.backend.open_copies(Cause::Merge, destination));
         let mut at = 0;
         while let Some((source, run)) = next_run(&self.blocks.geometry, sources, at) {
@@ -187,7 +187,7 @@ impl Merger<'_> {
             let list = self.list_for(flash, tag, superblock);
             let erase = flash.backend.add_erase(self.merges.lists.0[list].1, Cause::Merge, superblock);
             self.merges.lists.follow(flash, list, erase);
-            self.blocks[superblock].state = State::Erasing;
+            self.blocks[superblock].state = BlockState::Erasing;
         }
     }
 
@@ -240,7 +240,7 @@ impl Merger<'_> {
             }
         };
         self.blocks[broken].failing = true;
-        let tag = Kind::Merge.tag(self.merges.jobs[i].log);
+        let tag = ListTag::Merge.tag(self.merges.jobs[i].log);
         let buffer = self.merges.jobs[i].fold.programs.take().expect("its programs have been kept");
         let mut kept = Vec::new();
         let mut commands = Commands::of(flash.backend, buffer);
@@ -274,7 +274,7 @@ impl Merger<'_> {
         }
         let job = &mut self.merges.jobs[i];
         job.fold.failed = false;
-        job.fold.phase = Phase::Copying;
+        job.fold.phase = MergePhase::Copying;
         job.fold.destination = Some(superblock);
         job.fold.broken.push(broken);
         self.send_fold(flash, i);
@@ -285,12 +285,12 @@ impl Merger<'_> {
     /// destination. Returns false if there is no such block.
     pub(super) fn reuse(&mut self, flash: &mut Flash<'_>, i: usize) -> bool {
         let Some(superblock) = self.merges.jobs[i].fold.next_to_reuse() else { return false };
-        self.blocks[superblock].state = State::Erasing;
-        let list = flash.backend.open_list(Class::Other, Kind::Merge.tag(self.merges.jobs[i].log));
+        self.blocks[superblock].state = BlockState::Erasing;
+        let list = flash.backend.open_list(Class::Other, ListTag::Merge.tag(self.merges.jobs[i].log));
         flash.backend.add_erase(list, Cause::Merge, superblock);
         let fold = &mut self.merges.jobs[i].fold;
         fold.reused += 1;
-        fold.phase = Phase::Copying;
+        fold.phase = MergePhase::Copying;
         fold.lists.push(list);
         self.blocks.submit(flash, list);
         true
@@ -304,8 +304,8 @@ impl Merger<'_> {
     /// and tries them again, instead of retiring them.
     pub(super) fn abandon_folds(&mut self, flash: &mut Flash<'_>) {
         for i in 0..self.merges.jobs.len() {
-            let Job { log, emptied, fold, .. } = &mut self.merges.jobs[i];
-            if fold.phase != Phase::Failed {
+            let MergeJob { log, emptied, fold, .. } = &mut self.merges.jobs[i];
+            if fold.phase != MergePhase::Failed {
                 continue;
             }
             if fold.erased_early || *emptied {
@@ -313,7 +313,7 @@ impl Merger<'_> {
                 continue;
             }
             let id = *log;
-            fold.phase = Phase::Idle;
+            fold.phase = MergePhase::Idle;
             self.waiting.merge_ended(fold.lbn);
             let destination = fold.destination.take().expect("it has been programmed");
             let mut broken = std::mem::take(&mut fold.broken);
@@ -375,7 +375,7 @@ impl Merger<'_> {
             self.merges.counters.saving +=
                 self.merges.ideal.saved_by_full((copied - logged.min(copied), logged.min(copied)), erased);
         }
-        fold.phase = Phase::Ending;
+        fold.phase = MergePhase::Ending;
         for (superblock, failed) in fold.emptied.drain(..) {
             self.erased(flash, superblock, failed);
         }
@@ -431,7 +431,7 @@ mod tests {
         let ftl = rig.ftl.downcast_mut::<LogBlockFtl>().expect("log blocks");
         while ftl.blocks.allocator.count() > 2 {
             let superblock = ftl.blocks.allocator.take(Use::Data, None, |_| 0).expect("a free block");
-            ftl.blocks[superblock].state = State::Bad;
+            ftl.blocks[superblock].state = BlockState::Bad;
             rig.backend.media_mut().retire(superblock);
         }
         (0..failures).for_each(|nth| rig.backend.media_mut().faults_mut().fail_program(nth));

@@ -12,7 +12,7 @@ pub(super) type Number = u64;
 
 /// A logical block in a heap. `number` is the first field, so that entries are in the order of age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Entry {
+pub(super) struct HeapEntry {
     /// The number of the logical block's oldest write.
     pub(super) number: Number,
     pub(super) lbn: Lbn,
@@ -21,23 +21,23 @@ pub(super) struct Entry {
 /// Logical blocks by age.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Heap {
-    entries: Vec<Entry>,
+    entries: Vec<HeapEntry>,
 }
 
 impl Heap {
     /// The logical block with the oldest write.
     #[inline]
-    pub(super) fn oldest(&self) -> Option<Entry> {
+    pub(super) fn oldest(&self) -> Option<HeapEntry> {
         self.entries.first().copied()
     }
 
     /// The logical blocks, in no order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Entry> + '_ {
+    pub(super) fn iter(&self) -> impl Iterator<Item = HeapEntry> + '_ {
         self.entries.iter().copied()
     }
 
     /// Adds a logical block. `moved` is called with each logical block whose index changes, and its new index.
-    pub(super) fn insert(&mut self, entry: Entry, mut moved: impl FnMut(Lbn, u32)) {
+    pub(super) fn insert(&mut self, entry: HeapEntry, mut moved: impl FnMut(Lbn, u32)) {
         self.entries.push(entry);
         self.rise(self.entries.len() - 1, &mut moved);
     }
@@ -75,7 +75,7 @@ impl Heap {
         self.put(at, entry, moved);
     }
 
-    fn put(&mut self, at: usize, entry: Entry, moved: &mut impl FnMut(Lbn, u32)) {
+    fn put(&mut self, at: usize, entry: HeapEntry, moved: &mut impl FnMut(Lbn, u32)) {
         steps::count();
         self.entries[at] = entry;
         moved(entry.lbn, at as u32);
@@ -96,12 +96,12 @@ mod tests {
             let mut places = [(0, 0); 12];
             for (lbn, number) in steps {
                 let (of, place) = places[lbn as usize];
-                let listed = Entry { number: of, lbn };
+                let listed = HeapEntry { number: of, lbn };
                 if model.remove(&listed) {
                     heap.remove(place, |lbn, place| places[lbn as usize].1 = place);
                 } else {
                     places[lbn as usize].0 = number;
-                    let entry = Entry { number, lbn };
+                    let entry = HeapEntry { number, lbn };
                     heap.insert(entry, |lbn, place| places[lbn as usize].1 = place);
                     model.insert(entry);
                 }

@@ -11,7 +11,7 @@ pub(super) use super::order::LogId;
 use super::order::Order;
 
 /// The place of a page in the log: the log block's number times the pages of a block, plus the page.
-pub(super) type Place = u32;
+pub(super) type LogPosition = u32;
 
 const NONE: u32 = u32::MAX;
 
@@ -53,11 +53,11 @@ pub(super) struct Log {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct LogEntry {
     /// The page's offset in its logical block.
     offset: u32,
     lbn: Lbn,
-    next: Place,
+    next: LogPosition,
 }
 
 /// All log blocks, and the map of their pages.
@@ -75,9 +75,9 @@ pub(super) struct Logs {
     /// The log blocks whose merge is not queued, in the order of their opening and of their last write.
     by_age: Order,
     by_use: Order,
-    entries: Vec<Entry>,
+    entries: Vec<LogEntry>,
     /// The first place in the chain of each logical block.
-    head: Vec<Place>,
+    head: Vec<LogPosition>,
     /// The log block of each logical block that has its own (BAST).
     own: Vec<LogId>,
     /// The log blocks for sequential and for random writes (FAST).
@@ -88,9 +88,10 @@ pub(super) struct Logs {
 impl Logs {
     /// Bytes of the tables for `blocks` logical blocks and `logs` log blocks.
     pub(super) fn memory(blocks: u64, pages: u32, logs: u32, merges: u32) -> u64 {
-        let log = size_of::<Option<Log>>() as u64 + u64::from(pages) * size_of::<Entry>() as u64;
+        let log = size_of::<Option<Log>>() as u64 + u64::from(pages) * size_of::<LogEntry>() as u64;
         let log = log + 2 * Order::memory_of_log();
-        blocks * size_of::<(Place, LogId)>() as u64 + (u64::from(logs) + u64::from(merges)).min(blocks.max(64)) * log
+        blocks * size_of::<(LogPosition, LogId)>() as u64
+            + (u64::from(logs) + u64::from(merges)).min(blocks.max(64)) * log
     }
 
     pub(super) fn new(blocks: u32, pages: u32, limit: u32, merges: u32) -> Self {
@@ -158,7 +159,7 @@ impl Logs {
         let log = Log { superblock, role, next: 0, valid: 0, programs: 0, closed: false, in_order: true };
         let id = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
-            let entry = Entry { offset: NONE, lbn: NONE, next: NONE };
+            let entry = LogEntry { offset: NONE, lbn: NONE, next: NONE };
             self.entries.resize(self.slots.len() * self.pages as usize, entry);
             self.slots.len() as LogId - 1
         });
@@ -225,13 +226,13 @@ impl Logs {
     }
 
     #[inline]
-    pub(super) const fn place(&self, id: LogId, page: u32) -> Place {
+    pub(super) const fn place(&self, id: LogId, page: u32) -> LogPosition {
         id * self.pages + page
     }
 
     /// The log block and page of a place.
     #[inline]
-    pub(super) const fn locate(&self, place: Place) -> (LogId, u32) {
+    pub(super) const fn locate(&self, place: LogPosition) -> (LogId, u32) {
         (place / self.pages, place % self.pages)
     }
 
@@ -243,24 +244,24 @@ impl Logs {
 
     /// The pages of a logical block in the log: offset and place.
     #[inline]
-    pub(super) fn chain(&self, lbn: Lbn) -> impl Iterator<Item = (u32, Place)> + '_ {
-        let step = |place: Place| (place != NONE).then_some(place);
+    pub(super) fn chain(&self, lbn: Lbn) -> impl Iterator<Item = (u32, LogPosition)> + '_ {
+        let step = |place: LogPosition| (place != NONE).then_some(place);
         std::iter::successors(step(self.head[lbn as usize]), move |place| step(self.entries[*place as usize].next))
             .map(|place| (self.entries[place as usize].offset, place))
     }
 
     /// The place of a page's newest copy, if the log holds it.
     #[inline]
-    pub(super) fn find_page(&self, lbn: Lbn, offset: u32) -> Option<Place> {
+    pub(super) fn find_page(&self, lbn: Lbn, offset: u32) -> Option<LogPosition> {
         self.chain(lbn).find(|(of, _)| *of == offset).map(|(_, place)| place)
     }
 
     /// Links a page whose newest copy is now in the log at `place`.
     #[inline]
-    pub(super) fn link(&mut self, lbn: Lbn, offset: u32, place: Place) {
+    pub(super) fn link(&mut self, lbn: Lbn, offset: u32, place: LogPosition) {
         self.unlink(lbn, offset);
         let head = &mut self.head[lbn as usize];
-        self.entries[place as usize] = Entry { offset, lbn, next: *head };
+        self.entries[place as usize] = LogEntry { offset, lbn, next: *head };
         *head = place;
         let (id, _) = self.locate(place);
         self.log_mut(id).valid += 1;

@@ -15,10 +15,10 @@ use super::address::Lbn;
 use super::block_manager::BlockManager;
 use super::ideal::Ideal;
 use super::lists::Lists;
-use super::logs::{LogId, Logs, Place};
+use super::logs::{LogId, LogPosition, Logs};
 use super::mapping::Mapping;
-use super::waiting::Waiting;
-use super::{EraseWhen, LogBlockConfig, LogMerges};
+use super::waiting::WaitingWrites;
+use super::{EraseTiming, LogBlockConfig, LogMerges};
 use crate::port::Flash;
 use crate::toolkit::Commands;
 
@@ -27,7 +27,7 @@ use crate::toolkit::Commands;
 const MOST_REUSED: u32 = 1000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum MergePhase {
     /// No fold.
     #[default]
     Idle,
@@ -42,7 +42,7 @@ pub(super) enum Phase {
 /// A fold: the new data block of a logical block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fold {
-    pub(super) phase: Phase,
+    pub(super) phase: MergePhase,
     pub(super) lbn: Lbn,
     /// The new data block; none if the logical block has no data left.
     pub(super) destination: Option<SuperblockId>,
@@ -51,7 +51,7 @@ pub(super) struct Fold {
     /// True if the old data block is erased right after its reads.
     pub(super) erased_early: bool,
     /// Pages from the log: offset and place.
-    pub(super) logged: Vec<(u32, Place)>,
+    pub(super) logged: Vec<(u32, LogPosition)>,
     /// Offsets of pages that have been written to the log since the fold began. A comparison of places would not find
     /// these pages: a log block whose pages are all outdated is erased, the next log block may have its number, and the
     /// page may have its old place there.
@@ -85,7 +85,8 @@ impl Fold {
         old.broken.clear();
         old.emptied.clear();
         let Self { logged, newer, lists, pinned, broken, emptied, .. } = old;
-        *self = Self { phase: Phase::Copying, lbn, logged, newer, lists, pinned, broken, emptied, ..Self::default() };
+        *self =
+            Self { phase: MergePhase::Copying, lbn, logged, newer, lists, pinned, broken, emptied, ..Self::default() };
     }
 
     /// A destination with a failed program whose pages a later destination holds, unless the limit of reuses is
@@ -98,7 +99,7 @@ impl Fold {
 
 /// The merge of a log block.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Job {
+pub(super) struct MergeJob {
     pub(super) log: LogId,
     /// True once the log block has been removed from the log's table.
     pub(super) removed: bool,
@@ -118,11 +119,11 @@ pub(super) struct Job {
 #[derive(Clone, Debug)]
 pub(super) struct Merges {
     /// The merges, oldest first; the first `parallel` of them are under way.
-    pub(super) jobs: VecDeque<Job>,
+    pub(super) jobs: VecDeque<MergeJob>,
     /// Ended jobs, kept so that the next merge allocates nothing.
-    over: Vec<Job>,
+    over: Vec<MergeJob>,
     pub(super) parallel: u32,
-    pub(super) erase: EraseWhen,
+    pub(super) erase: EraseTiming,
     /// The sources of the pages of the fold that is being built, by offset; empty between folds.
     pub(super) sources: Vec<Option<Psn>>,
     /// The lists of the fold that is being built.
@@ -146,26 +147,26 @@ impl Merges {
     }
 
     /// The merges under way. The merges queued behind them have begun no fold and marked no block.
-    fn under_way(&self) -> impl Iterator<Item = &Job> {
+    fn under_way(&self) -> impl Iterator<Item = &MergeJob> {
         self.jobs.iter().take(self.parallel as usize).inspect(|_| steps::count())
     }
 
     /// True if a fold of this logical block is under way.
     #[inline]
     pub(super) fn is_folding(&self, lbn: Lbn) -> bool {
-        self.under_way().any(|job| job.fold.phase != Phase::Idle && job.fold.lbn == lbn)
+        self.under_way().any(|job| job.fold.phase != MergePhase::Idle && job.fold.lbn == lbn)
     }
 
     /// True if the controllers' buffer may hold the only copies of some pages of a logical block.
     pub(super) fn is_in_buffer(&self, lbn: Lbn) -> bool {
-        self.erase == EraseWhen::Read && self.is_folding(lbn)
+        self.erase == EraseTiming::Read && self.is_folding(lbn)
     }
 
     /// A page has been written to the log: a fold of its logical block must not replace it.
     pub(super) fn outdate_folded(&mut self, lbn: Lbn, offset: u32) {
         let parallel = self.parallel as usize;
         let folds = self.jobs.iter_mut().take(parallel).inspect(|_| steps::count()).map(|job| &mut job.fold);
-        for fold in folds.filter(|fold| fold.phase != Phase::Idle && fold.lbn == lbn) {
+        for fold in folds.filter(|fold| fold.phase != MergePhase::Idle && fold.lbn == lbn) {
             if !fold.newer.contains(&offset) {
                 fold.newer.push(offset);
             }
@@ -175,7 +176,7 @@ impl Merges {
     /// Folds whose destination is not yet in use, or is in use while the block that it replaces still exists. Log
     /// blocks that become data blocks do not count.
     pub(super) fn destinations(&self) -> u32 {
-        let folds = self.under_way().map(|job| &job.fold).filter(|fold| fold.phase != Phase::Idle);
+        let folds = self.under_way().map(|job| &job.fold).filter(|fold| fold.phase != MergePhase::Idle);
         folds.filter(|fold| fold.destination.is_some() && !fold.converts).count() as u32
     }
 
@@ -212,7 +213,7 @@ pub(super) struct Merger<'a> {
     pub(super) merges: &'a mut Merges,
     pub(super) blocks: &'a mut BlockManager,
     pub(super) mapping: &'a mut Mapping,
-    pub(super) waiting: &'a mut Waiting,
+    pub(super) waiting: &'a mut WaitingWrites,
 }
 
 impl Merger<'_> {
@@ -223,7 +224,7 @@ impl Merger<'_> {
         while i < self.merges.jobs.len().min(self.merges.parallel as usize) {
             any |= self.step(flash, i);
             let job = &self.merges.jobs[i];
-            if job.removed && job.fold.phase == Phase::Idle {
+            if job.removed && job.fold.phase == MergePhase::Idle {
                 self.merges.over.extend(self.merges.jobs.remove(i));
             } else {
                 i += 1;
@@ -235,15 +236,15 @@ impl Merger<'_> {
     fn step(&mut self, flash: &mut Flash<'_>, i: usize) -> bool {
         let job = &mut self.merges.jobs[i];
         match job.fold.phase {
-            Phase::Idle => {}
-            Phase::Copying => return false,
-            Phase::Failed => return self.retry(flash, i),
-            Phase::Ending if job.erasing.is_empty() => {
-                job.fold.phase = Phase::Idle;
+            MergePhase::Idle => {}
+            MergePhase::Copying => return false,
+            MergePhase::Failed => return self.retry(flash, i),
+            MergePhase::Ending if job.erasing.is_empty() => {
+                job.fold.phase = MergePhase::Idle;
                 self.waiting.merge_ended(job.fold.lbn);
                 return true;
             }
-            Phase::Ending => return false,
+            MergePhase::Ending => return false,
         }
         let id = job.log;
         let log = *self.mapping.logs.log(id);
@@ -298,14 +299,14 @@ impl Merger<'_> {
     /// The power fails now. With early erases the controllers' buffer has the only copies of pages whose sources are
     /// erased: capacitors supply the power to program them. Pages of failed programs are programmed into another block.
     pub(super) fn power_fails(&mut self, flash: &mut Flash<'_>) {
-        if self.merges.erase != EraseWhen::Read {
+        if self.merges.erase != EraseTiming::Read {
             return;
         }
         for i in 0..self.merges.jobs.len() {
-            if self.merges.jobs[i].fold.phase == Phase::Copying {
+            if self.merges.jobs[i].fold.phase == MergePhase::Copying {
                 self.save(flash, i);
             }
-            while self.merges.jobs[i].fold.phase == Phase::Failed {
+            while self.merges.jobs[i].fold.phase == MergePhase::Failed {
                 if self.copy_again(flash, i).is_none() && !self.reuse(flash, i) {
                     break;
                 }
@@ -329,11 +330,11 @@ impl Merger<'_> {
                 }
             }
         }
-        fold.phase = if fold.failed { Phase::Failed } else { Phase::Ending };
+        fold.phase = if fold.failed { MergePhase::Failed } else { MergePhase::Ending };
     }
 
     pub(super) fn finished(&mut self, flash: &mut Flash<'_>, id: LogId, list: Handle<List>) {
-        let copying = |job: &Job| job.log == id && job.fold.phase == Phase::Copying;
+        let copying = |job: &MergeJob| job.log == id && job.fold.phase == MergePhase::Copying;
         let i = self.merges.under_way().position(copying).expect("a merge has a job");
         let mut commands = Commands::of(flash.backend, list);
         while let Some((_, command)) = commands.next(flash.backend) {
@@ -358,7 +359,7 @@ impl Merger<'_> {
         }
         self.waiting.room_changed = true;
         if fold.failed {
-            fold.phase = Phase::Failed;
+            fold.phase = MergePhase::Failed;
         } else {
             self.end_fold(flash, i);
         }

@@ -12,17 +12,17 @@ use flash::nand::Spare;
 
 use super::LogBlockConfig;
 use super::address::Lbn;
-use super::block_manager::{BlockManager, State};
+use super::block_manager::{BlockManager, BlockState};
 use super::logs::Role;
 use super::mapping::Mapping;
 use crate::port::Mount;
 use crate::sabotage::Sabotage;
 use crate::toolkit::Map;
-use crate::toolkit::recovery::{self, Found};
+use crate::toolkit::recovery::{self, MountState};
 
 /// The state of a block as its spare areas show it.
 #[derive(Clone, Copy, Debug)]
-struct Content {
+struct BlockContent {
     superblock: SuperblockId,
     /// Pages that hold the newest copy.
     valid: u32,
@@ -49,9 +49,11 @@ impl Mapping {
         let mut programmed = Vec::new();
         for (superblock, found) in recovery::survey(media, planted) {
             match found {
-                Found::Bad => blocks[superblock].state = State::Bad,
-                Found::Erased(erases) => blocks.allocator.put(blocks.geometry.die_of(superblock), superblock, erases),
-                Found::Programmed(birth) => {
+                MountState::Bad => blocks[superblock].state = BlockState::Bad,
+                MountState::Erased(erases) => {
+                    blocks.allocator.put(blocks.geometry.die_of(superblock), superblock, erases)
+                }
+                MountState::Programmed(birth) => {
                     blocks[superblock].open();
                     blocks[superblock].failing = media.is_failing(superblock);
                     programmed.push((birth, superblock));
@@ -64,7 +66,8 @@ impl Mapping {
         let superblocks = programmed.iter().map(|(_, superblock)| *superblock);
         recovery::find_newest(media, superblocks.clone(), &mut newest, &mut self.versions, planted);
         self.found = newest.iter().count() as u32;
-        let found: Vec<Content> = superblocks.map(|block| self.scan_superblock(blocks, from, block, &newest)).collect();
+        let found: Vec<BlockContent> =
+            superblocks.map(|block| self.scan_superblock(blocks, from, block, &newest)).collect();
         let data = self.choose_data_blocks(&found);
         let mut logs = Vec::new();
         for block in found {
@@ -87,9 +90,9 @@ impl Mapping {
         from: &Mount<'_>,
         superblock: SuperblockId,
         newest: &Map,
-    ) -> Content {
+    ) -> BlockContent {
         let media = from.media;
-        let mut found = Content { superblock, valid: 0, block: None, in_place: true, in_order: true, next: 0 };
+        let mut found = BlockContent { superblock, valid: 0, block: None, in_place: true, in_order: true, next: 0 };
         let mut logical = 0;
         let mut pages = 0;
         for page in 0..blocks.pages {
@@ -120,8 +123,8 @@ impl Mapping {
     }
 
     /// The data block of each logical block, if some block can be its data block.
-    fn choose_data_blocks(&self, found: &[Content]) -> Vec<Option<SuperblockId>> {
-        let mut best: Vec<Option<&Content>> = vec![None; self.address.blocks() as usize];
+    fn choose_data_blocks(&self, found: &[BlockContent]) -> Vec<Option<SuperblockId>> {
+        let mut best: Vec<Option<&BlockContent>> = vec![None; self.address.blocks() as usize];
         for block in found.iter().filter(|block| block.in_place && block.valid > 0) {
             let Some(lbn) = block.block else { continue };
             let best = &mut best[lbn as usize];
@@ -133,7 +136,7 @@ impl Mapping {
     }
 
     /// Opens the log blocks, in their old roles as far as no other log block has taken the role.
-    fn take_logs(&mut self, blocks: &mut BlockManager, from: &Mount<'_>, logs: &[Content], newest: &Map) {
+    fn take_logs(&mut self, blocks: &mut BlockManager, from: &Mount<'_>, logs: &[BlockContent], newest: &Map) {
         let kinds: Vec<_> = logs.iter().map(|log| (log.block, log.in_order)).collect();
         let trusted = from.planted.is(Sabotage::InOrderTrusted);
         for (found, role) in logs.iter().zip(self.policy.roles(&kinds)) {

@@ -9,7 +9,7 @@ pub(super) type LogId = u32;
 const NONE: LogId = LogId::MAX;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Link {
+pub(super) struct ListLink {
     before: LogId,
     after: LogId,
 }
@@ -17,7 +17,7 @@ pub(super) struct Link {
 /// Log blocks in an order that the caller decides by appending.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
-    links: Vec<Link>,
+    links: Vec<ListLink>,
     first: LogId,
     last: LogId,
 }
@@ -30,9 +30,9 @@ impl Order {
     /// Appends a log block that is not in the list.
     pub(super) fn append(&mut self, id: LogId) {
         if self.links.len() <= id as usize {
-            self.links.resize(id as usize + 1, Link { before: NONE, after: NONE });
+            self.links.resize(id as usize + 1, ListLink { before: NONE, after: NONE });
         }
-        self.links[id as usize] = Link { before: self.last, after: NONE };
+        self.links[id as usize] = ListLink { before: self.last, after: NONE };
         match self.last {
             NONE => self.first = id,
             last => self.links[last as usize].after = id,
@@ -42,7 +42,7 @@ impl Order {
 
     /// Removes a log block that is in the list.
     pub(super) fn remove(&mut self, id: LogId) {
-        let Link { before, after } = self.links[id as usize];
+        let ListLink { before, after } = self.links[id as usize];
         match before {
             NONE => self.first = after,
             before => self.links[before as usize].after = after,
@@ -70,7 +70,7 @@ impl Order {
 
     /// Bytes of the list's own table for a log block.
     pub(super) const fn memory_of_log() -> u64 {
-        size_of::<Link>() as u64
+        size_of::<ListLink>() as u64
     }
 
     /// Bytes that the table takes now.

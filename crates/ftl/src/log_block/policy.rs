@@ -3,7 +3,7 @@
 //! Another policy is a file beside [`bast`] and [`fast`], a variant here, and its kind.
 
 use super::address::Lbn;
-use super::awaited::Awaited;
+use super::awaited::AwaitedEvent;
 use super::bast;
 use super::fast;
 use super::logs::{LogId, Logs, Role};
@@ -41,7 +41,7 @@ impl Policy {
 
     /// The event that a page without a place in the log waits for. Until that event, [`place`](Self::place) makes the
     /// same choice for all pages that wait for it.
-    pub(super) fn awaited(self, logs: &Logs, lbn: Lbn, offset: u32) -> Awaited {
+    pub(super) fn awaited(self, logs: &Logs, lbn: Lbn, offset: u32) -> AwaitedEvent {
         match self {
             Self::Bast => bast::awaited(logs, lbn),
             Self::Fast => fast::awaited(logs, lbn, offset),

@@ -4,7 +4,7 @@ use base::engine::Handle;
 use base::units::{Lpn, Psn};
 use flash::backend::{Cause, List};
 
-use super::Kind;
+use super::ListTag;
 use super::block_manager::BlockManager;
 use super::mapping::Mapping;
 use super::merge::Merges;
@@ -13,7 +13,7 @@ use crate::toolkit::{DieLists, add_read};
 
 /// A read that waits for a merge, because the merge has already erased its sources.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
+pub(super) struct DeferredRead {
     pub(super) lpn: Lpn,
     pub(super) wanted: PageRead,
 }
@@ -21,7 +21,7 @@ pub(super) struct Held {
 /// The reads of the host that are not yet submitted.
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
-    pub(super) held: Vec<Held>,
+    pub(super) held: Vec<DeferredRead>,
     /// The open lists of the current request.
     lists: DieLists<Handle<List>>,
 }
@@ -44,7 +44,7 @@ impl Reader {
         let (superblock, _) = blocks.geometry.locate(psn);
         let die = blocks.geometry.die_of(superblock);
         blocks[superblock].pins += 1;
-        let list = self.lists.list(flash.backend, die, (owners.read_class(wanted.owner), Kind::Read.tag(0)));
+        let list = self.lists.list(flash.backend, die, (owners.read_class(wanted.owner), ListTag::Read.tag(0)));
         add_read(flash.backend, list, Cause::Host, wanted.slot(lpn, psn));
         owners.charge(wanted.owner);
     }

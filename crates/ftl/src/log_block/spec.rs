@@ -18,7 +18,7 @@ pub struct LogSpec {
     /// The bus or chip on which a block is allocated.
     pub allocation: Allocation,
     /// The time at which a merge erases its sources.
-    pub erase: EraseWhen,
+    pub erase: EraseTiming,
     /// Merges under way at once; each may hold one free block.
     pub parallel: u32,
 }
@@ -29,7 +29,7 @@ impl Default for LogSpec {
             blocks: 8,
             striping: Striping::Block,
             allocation: Allocation::Apart,
-            erase: EraseWhen::Copied,
+            erase: EraseTiming::Copied,
             parallel: 1,
         }
     }
@@ -71,8 +71,8 @@ impl Allocation {
 
 /// The time at which a merge erases the blocks it has copied from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum EraseWhen {
+#[serde(rename = "EraseWhen", rename_all = "kebab-case")]
+pub enum EraseTiming {
     /// After all programs. A power cut loses nothing.
     #[default]
     Copied,

@@ -9,8 +9,8 @@
 use base::engine::{Handle, Slab};
 
 use super::address::Lbn;
-use super::awaited::Awaited;
-use super::heap::{Entry, Heap, Number};
+use super::awaited::AwaitedEvent;
+use super::heap::{Heap, HeapEntry, Number};
 use crate::port::PageWrite;
 
 #[derive(Clone, Debug)]
@@ -22,32 +22,32 @@ struct Write {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Block {
+struct BlockQueue {
     /// The oldest and the youngest write; none if no write of the logical block waits.
     ends: Option<(Handle<Write>, Handle<Write>)>,
     /// The heap that the logical block is in, and its index there.
-    awaited: Awaited,
+    awaited: AwaitedEvent,
     place: u32,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Waiting {
+pub(super) struct WaitingWrites {
     writes: Slab<Write>,
-    blocks: Vec<Block>,
-    heaps: [Heap; Awaited::EVERY.len()],
+    blocks: Vec<BlockQueue>,
+    heaps: [Heap; AwaitedEvent::EVERY.len()],
     /// Logical blocks that this pass has refused: they are in no heap until the pass ends.
-    refused: Vec<(Lbn, Awaited)>,
+    refused: Vec<(Lbn, AwaitedEvent)>,
     /// The number of the youngest write.
     number: Number,
     /// True if a block or a log block has become free, or a merge has moved on: waiting writes may have a place now.
     pub(super) room_changed: bool,
 }
 
-impl Waiting {
+impl WaitingWrites {
     pub(super) fn new(blocks: u32) -> Self {
         Self {
             writes: Slab::default(),
-            blocks: vec![Block::default(); blocks as usize],
+            blocks: vec![BlockQueue::default(); blocks as usize],
             heaps: Default::default(),
             refused: Vec::new(),
             number: 0,
@@ -57,7 +57,7 @@ impl Waiting {
 
     /// Bytes of the table for `blocks` logical blocks.
     pub(super) const fn memory(blocks: u64) -> u64 {
-        blocks * size_of::<Block>() as u64
+        blocks * size_of::<BlockQueue>() as u64
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -72,7 +72,7 @@ impl Waiting {
 
     /// Adds a write. `awaited` is the event that the write waits for if it is the only waiting write of its logical
     /// block.
-    pub(super) fn push(&mut self, lbn: Lbn, unit: PageWrite, awaited: Awaited) {
+    pub(super) fn push(&mut self, lbn: Lbn, unit: PageWrite, awaited: AwaitedEvent) {
         self.number += 1;
         let write = self.writes.insert(Write { unit, number: self.number, next: None });
         let ends = &mut self.blocks[lbn as usize].ends;
@@ -90,20 +90,20 @@ impl Waiting {
 
     /// A fold of a logical block, or the merge of its own log block, has ended.
     pub(super) fn merge_ended(&mut self, lbn: Lbn) {
-        if self.has(lbn) && self.blocks[lbn as usize].awaited != Awaited::Nothing {
+        if self.has(lbn) && self.blocks[lbn as usize].awaited != AwaitedEvent::Nothing {
             self.leave(lbn);
-            self.enter(lbn, Awaited::Nothing);
+            self.enter(lbn, AwaitedEvent::Nothing);
         }
     }
 
     /// The logical block with the oldest write of a heap.
     #[inline]
-    pub(super) fn oldest_in(&self, awaited: Awaited) -> Option<Entry> {
+    pub(super) fn oldest_in(&self, awaited: AwaitedEvent) -> Option<HeapEntry> {
         self.heaps[awaited as usize].oldest()
     }
 
     /// The logical block with the oldest write of all.
-    pub(super) fn oldest(&self) -> Option<Entry> {
+    pub(super) fn oldest(&self) -> Option<HeapEntry> {
         self.heaps.iter().filter_map(Heap::oldest).min()
     }
 
@@ -121,7 +121,7 @@ impl Waiting {
     }
 
     /// Puts the taken write back, to wait for `awaited`. This pass tries no more writes of its logical block.
-    pub(super) fn refuse(&mut self, lbn: Lbn, awaited: Awaited) {
+    pub(super) fn refuse(&mut self, lbn: Lbn, awaited: AwaitedEvent) {
         self.refused.push((lbn, awaited));
     }
 
@@ -133,7 +133,7 @@ impl Waiting {
         *ends = next.map(|next| (next, last));
         self.writes.remove(first);
         if next.is_some() {
-            self.enter(lbn, Awaited::Nothing);
+            self.enter(lbn, AwaitedEvent::Nothing);
         }
     }
 
@@ -146,25 +146,25 @@ impl Waiting {
     }
 
     /// Adds a logical block to a heap.
-    fn enter(&mut self, lbn: Lbn, awaited: Awaited) {
+    fn enter(&mut self, lbn: Lbn, awaited: AwaitedEvent) {
         let (first, _) = self.blocks[lbn as usize].ends.expect("a write of it waits");
         self.blocks[lbn as usize].awaited = awaited;
-        let entry = Entry { number: self.writes[first].number, lbn };
+        let entry = HeapEntry { number: self.writes[first].number, lbn };
         let blocks = &mut self.blocks;
         self.heaps[awaited as usize].insert(entry, |lbn, place| blocks[lbn as usize].place = place);
     }
 
     /// Removes a logical block from its heap.
     fn leave(&mut self, lbn: Lbn) {
-        let Block { awaited, place, .. } = self.blocks[lbn as usize];
+        let BlockQueue { awaited, place, .. } = self.blocks[lbn as usize];
         let blocks = &mut self.blocks;
         self.heaps[awaited as usize].remove(place, |lbn, place| blocks[lbn as usize].place = place);
     }
 
     /// The logical blocks with waiting writes, and the event that each waits for.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Lbn, Awaited)> {
-        let heap = |awaited: Awaited| self.heaps[awaited as usize].iter().map(move |entry| (entry.lbn, awaited));
-        Awaited::EVERY.into_iter().flat_map(heap)
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Lbn, AwaitedEvent)> {
+        let heap = |awaited: AwaitedEvent| self.heaps[awaited as usize].iter().map(move |entry| (entry.lbn, awaited));
+        AwaitedEvent::EVERY.into_iter().flat_map(heap)
     }
 
     /// Checks that each waiting write can be found, by age; `of` gives the logical block of a write.
@@ -200,8 +200,8 @@ mod tests {
     use super::*;
     use crate::port::OldPlace;
 
-    fn awaited() -> impl Strategy<Value = Awaited> {
-        (0..Awaited::EVERY.len()).prop_map(|i| Awaited::EVERY[i])
+    fn awaited() -> impl Strategy<Value = AwaitedEvent> {
+        (0..AwaitedEvent::EVERY.len()).prop_map(|i| AwaitedEvent::EVERY[i])
     }
 
     fn of(unit: &PageWrite) -> Lbn {
@@ -214,8 +214,8 @@ mod tests {
         fn a_pass_tries_the_writes_that_one_over_all_would_try_and_in_its_order(
             steps in prop::collection::vec((0..4u32, 0..6u32, awaited(), any::<u8>()), 0..80),
         ) {
-            let (mut waiting, mut queue, mut pushed) = (Waiting::new(6), Vec::<PageWrite>::new(), 0);
-            let mut awaits = [Awaited::Nothing; 6];
+            let (mut waiting, mut queue, mut pushed) = (WaitingWrites::new(6), Vec::<PageWrite>::new(), 0);
+            let mut awaits = [AwaitedEvent::Nothing; 6];
             for (step, lbn, awaited, random) in steps {
                 let waits = queue.iter().any(|unit| of(unit) == lbn);
                 match step {
@@ -231,10 +231,10 @@ mod tests {
                     }
                     2 => {
                         waiting.merge_ended(lbn);
-                        awaits[lbn as usize] = Awaited::Nothing;
+                        awaits[lbn as usize] = AwaitedEvent::Nothing;
                     }
                     _ => {
-                        let is_tried = |of: &Awaited| *of == Awaited::Nothing || random >> (*of as u8) & 1 == 1;
+                        let is_tried = |of: &AwaitedEvent| *of == AwaitedEvent::Nothing || random >> (*of as u8) & 1 == 1;
                         let has_place = |unit: &PageWrite| !(unit.version + u32::from(random)).is_multiple_of(3);
                         let (mut expected, mut refused) = (Vec::new(), BTreeSet::new());
                         queue.retain(|unit| {
@@ -243,14 +243,14 @@ mod tests {
                                 return true;
                             }
                             expected.push(unit.version);
-                            *awaits = if has_place(unit) { Awaited::Nothing } else { awaited };
+                            *awaits = if has_place(unit) { AwaitedEvent::Nothing } else { awaited };
                             !has_place(unit) && refused.insert(of(unit))
                         });
                         let mut tried = Vec::new();
-                        let oldest = |waiting: &Waiting| {
-                            Awaited::EVERY.into_iter().filter(is_tried).filter_map(|of| waiting.oldest_in(of)).min()
+                        let oldest = |waiting: &WaitingWrites| {
+                            AwaitedEvent::EVERY.into_iter().filter(is_tried).filter_map(|of| waiting.oldest_in(of)).min()
                         };
-                        while let Some(Entry { lbn, .. }) = oldest(&waiting) {
+                        while let Some(HeapEntry { lbn, .. }) = oldest(&waiting) {
                             let unit = waiting.take(lbn);
                             tried.push(unit.version);
                             match has_place(&unit) {

@@ -7,20 +7,20 @@ use flash::nand::{Stream, Target};
 
 use super::address::Lbn;
 use super::allocate::Use;
-use super::awaited::Awaited;
+use super::awaited::AwaitedEvent;
 use super::block_manager::BlockManager;
-use super::heap::Entry;
+use super::heap::HeapEntry;
 use super::logs::{LogId, Role};
 use super::policy::Choice;
-use super::waiting::Waiting;
-use super::{Kind, LogBlockConfig, LogBlockFtl};
+use super::waiting::WaitingWrites;
+use super::{ListTag, LogBlockConfig, LogBlockFtl};
 use crate::port::{Flash, Owners, PageWrite};
 use crate::toolkit::{DieLists, Gates, push_unit, read_rest};
 
 /// The writes of the host on their way to the flash.
 #[derive(Clone, Debug)]
 pub(super) struct Writer {
-    pub(super) waiting: Waiting,
+    pub(super) waiting: WaitingWrites,
     /// The open lists of the current request.
     lists: DieLists<Handle<List>>,
     /// The dies of the current request's data blocks.
@@ -33,7 +33,7 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn new(config: &LogBlockConfig) -> Self {
         Self {
-            waiting: Waiting::new(config.address().blocks()),
+            waiting: WaitingWrites::new(config.address().blocks()),
             lists: DieLists::new(config.geometry.die_count()),
             request_dies: Vec::new(),
             gates: Gates::default(),
@@ -53,7 +53,7 @@ impl LogBlockFtl {
     /// Places the waiting writes for which there is room now.
     pub(super) fn resume(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         let mut last = 0;
-        while let Some(Entry { number, lbn }) = self.next_waiting() {
+        while let Some(HeapEntry { number, lbn }) = self.next_waiting() {
             debug_assert!(last < number, "a pass goes from old to young");
             last = number;
             let unit = self.writer.waiting.take(lbn);
@@ -69,10 +69,10 @@ impl LogBlockFtl {
 
     /// The logical block with the oldest waiting write that is worth an attempt. A heap that is not worth an attempt
     /// stays so during a pass: placed writes and queued merges only take room.
-    fn next_waiting(&self) -> Option<Entry> {
+    fn next_waiting(&self) -> Option<HeapEntry> {
         let oldest = |awaited| self.writer.waiting.oldest_in(awaited);
-        let mut next = oldest(Awaited::Nothing);
-        for awaited in [Awaited::Log, Awaited::Sequential, Awaited::DataBlock] {
+        let mut next = oldest(AwaitedEvent::Nothing);
+        for awaited in [AwaitedEvent::Log, AwaitedEvent::Sequential, AwaitedEvent::DataBlock] {
             let older = oldest(awaited).filter(|entry| next.is_none_or(|next| *entry < next));
             next = older.filter(|entry| self.is_worth_trying(awaited, entry.lbn)).or(next);
         }
@@ -80,11 +80,11 @@ impl LogBlockFtl {
     }
 
     /// True if an attempt to place the oldest write of a logical block could place it or queue a merge.
-    pub(super) fn is_worth_trying(&self, awaited: Awaited, lbn: Lbn) -> bool {
+    pub(super) fn is_worth_trying(&self, awaited: AwaitedEvent, lbn: Lbn) -> bool {
         match awaited {
-            Awaited::Nothing | Awaited::DataBlock => true,
-            Awaited::Merge => false,
-            Awaited::Log | Awaited::Sequential => {
+            AwaitedEvent::Nothing | AwaitedEvent::DataBlock => true,
+            AwaitedEvent::Merge => false,
+            AwaitedEvent::Log | AwaitedEvent::Sequential => {
                 let (_, offset) = self.mapping.address.split(self.writer.waiting.first(lbn).lpn);
                 self.could_follow(self.mapping.policy.place(&self.mapping.logs, self.blocks.pages, lbn, offset))
             }
@@ -107,19 +107,19 @@ impl LogBlockFtl {
         flash: &mut Flash<'_>,
         owners: &mut dyn Owners,
         unit: &PageWrite,
-    ) -> Result<(), Awaited> {
+    ) -> Result<(), AwaitedEvent> {
         let (lbn, offset) = self.mapping.address.split(unit.lpn);
         let partly = !unit.is_whole(self.blocks.geometry.sectors);
         if partly && self.merges.is_in_buffer(lbn) {
-            return Err(Awaited::Merge);
+            return Err(AwaitedEvent::Merge);
         }
         let Some(target) = self.in_place(flash, lbn, offset).or_else(|| self.in_log(flash, lbn, offset)) else {
             let has_block = self.mapping.data[lbn as usize].is_some() || self.merges.is_folding(lbn);
             let in_log = self.mapping.policy.awaited(&self.mapping.logs, lbn, offset);
-            return Err(if has_block { in_log } else { Awaited::DataBlock });
+            return Err(if has_block { in_log } else { AwaitedEvent::DataBlock });
         };
         let die = self.blocks.geometry.die_of(target.superblock);
-        let list = self.writer.lists.list(flash.backend, die, (Class::Other, Kind::Write.tag(0)));
+        let list = self.writer.lists.list(flash.backend, die, (Class::Other, ListTag::Write.tag(0)));
         let command = flash.backend.add_program(list, Cause::Host, target, Stream::HOST);
         owners.charge(unit.owner);
         let to = push_unit(flash, owners, command, unit);
@@ -131,7 +131,7 @@ impl LogBlockFtl {
             // The controller of the source's die reads the old sectors; another controller may program.
             let (superblock, _) = self.blocks.geometry.locate(psn);
             self.blocks[superblock].pins += 1;
-            let list = flash.backend.open_list(Class::Other, Kind::OldPlace.tag(0));
+            let list = flash.backend.open_list(Class::Other, ListTag::OldPlace.tag(0));
             read_rest(flash, owners, list, (unit, psn), (command, to));
             self.writer.gates.set(target.superblock, command);
             self.blocks.submit(flash, list);

@@ -12,23 +12,23 @@ use super::costs::Costs;
 use super::dftl::Direct;
 use super::entry::{ENTRY, decode};
 use super::fmmu::{Fmmu, Sizes};
-use super::layout::Layout;
+use super::layout::MapLayout;
 use super::software::Software;
-use super::uncached::Uncached;
+use super::uncached::UncachedMap;
 use super::write_back::WriteBack;
-use super::{Ask, Asker, Counters, FmmuSpec, MapSetup, MapSpec, MapUnit, Output, OwnMapUnit, Table, Ticket};
+use super::{Ask, Asker, Counters, FmmuSpec, MapSetup, MapSpec, MapTable, MapUnit, Output, OwnMapUnit, Ticket};
 
 /// Any map unit, by static dispatch. A drive builds a new map unit after a power cut, because the state of a map unit
 /// is in RAM.
 #[derive(Clone, Debug)]
-pub struct AnyMapUnit(Kind);
+pub struct AnyMapUnit(MapUnitKind);
 
 // A device has one map unit, so it does not matter that the smallest variant takes as much memory as the largest.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
-enum Kind {
-    Table(Table),
-    Uncached(Uncached),
+enum MapUnitKind {
+    Table(MapTable),
+    Uncached(UncachedMap),
     Dftl(Software<Direct>),
     Cdftl(Software<SecondLevel>),
     Fmmu(Fmmu),
@@ -39,13 +39,13 @@ enum Kind {
 macro_rules! each {
     ($unit:expr, $inner:ident => $do:expr) => {
         match $unit {
-            Kind::Table($inner) => $do,
-            Kind::Uncached($inner) => $do,
-            Kind::Dftl($inner) => $do,
-            Kind::Cdftl($inner) => $do,
-            Kind::Fmmu($inner) => $do,
-            Kind::WriteBack($inner) => $do,
-            Kind::Own($inner) => $do,
+            MapUnitKind::Table($inner) => $do,
+            MapUnitKind::Uncached($inner) => $do,
+            MapUnitKind::Dftl($inner) => $do,
+            MapUnitKind::Cdftl($inner) => $do,
+            MapUnitKind::Fmmu($inner) => $do,
+            MapUnitKind::WriteBack($inner) => $do,
+            MapUnitKind::Own($inner) => $do,
         }
     };
 }
@@ -67,13 +67,13 @@ impl AnyMapUnit {
         let faults = spec.faults(page);
         assert!(faults.is_empty(), "{faults:?}");
         let entries = |size: Bytes| (size.get() / ENTRY) as u32;
-        let layout = |block| Layout::new(units, entries(page), block);
+        let layout = |block| MapLayout::new(units, entries(page), block);
         Some(Self(match spec {
             MapSpec::Ram => return None,
             // Without a cache of blocks, a question may have as many mapping units as an answer holds.
-            MapSpec::Table { service } => Kind::Table(Table::new(layout(super::SPAN), *service)),
-            MapSpec::Uncached { service } => Kind::Uncached(Uncached::new(layout(super::SPAN), *service)),
-            MapSpec::Dftl(spec) => Kind::Dftl(Self::dftl(
+            MapSpec::Table { service } => MapUnitKind::Table(MapTable::new(layout(super::SPAN), *service)),
+            MapSpec::Uncached { service } => MapUnitKind::Uncached(UncachedMap::new(layout(super::SPAN), *service)),
+            MapSpec::Dftl(spec) => MapUnitKind::Dftl(Self::dftl(
                 &Plan {
                     layout: layout(entries(spec.block)),
                     costs: spec.costs.resolve(Costs::DFTL),
@@ -86,7 +86,7 @@ impl AnyMapUnit {
                 },
                 spec.write_buffers,
             )),
-            MapSpec::Cdftl(spec) => Kind::Cdftl(Self::cdftl(
+            MapSpec::Cdftl(spec) => MapUnitKind::Cdftl(Self::cdftl(
                 &Plan {
                     layout: layout(entries(spec.block)),
                     costs: spec.costs.resolve(Costs::CDFTL),
@@ -103,7 +103,7 @@ impl AnyMapUnit {
             MapSpec::Own(spec) => unreachable!("{spec} is built for a drive"),
             MapSpec::Fmmu(spec) => {
                 let sizes = Self::sizes(spec, layout(entries(spec.block)));
-                Kind::Fmmu(Fmmu::new(&sizes, spec.costs.resolve(Costs::FMMU)))
+                MapUnitKind::Fmmu(Fmmu::new(&sizes, spec.costs.resolve(Costs::FMMU)))
             }
         }))
     }
@@ -119,7 +119,7 @@ impl AnyMapUnit {
     ) -> Option<Self> {
         if let MapSpec::Own(own) = spec {
             let setup = MapSetup { units: found.len() as u32, entries, ram: own.ram, geometry, options };
-            return Some(Self(Kind::Own(own.build(&setup))));
+            return Some(Self(MapUnitKind::Own(own.build(&setup))));
         }
         // A full table has no translation pages; its questions may be as large as those of other map units.
         let page = Bytes::new(u64::from(entries.max(super::SPAN)) * ENTRY);
@@ -135,7 +135,7 @@ impl AnyMapUnit {
     /// The map unit of a drive that is being preconditioned, for `units` entries in translation pages of `page` entries.
     /// `image` has the content of each page on flash.
     pub(crate) fn write_back<'a>(units: u32, page: u32, image: impl Fn(u32) -> Option<&'a [u32]>) -> Self {
-        Self(Kind::WriteBack(WriteBack::new(units, page, image)))
+        Self(MapUnitKind::WriteBack(WriteBack::new(units, page, image)))
     }
 
     pub(super) fn dftl(plan: &Plan, buffers: u32) -> Software<Direct> {
@@ -149,7 +149,7 @@ impl AnyMapUnit {
         Software::new(plan, level)
     }
 
-    pub(super) fn sizes(spec: &FmmuSpec, layout: Layout) -> Sizes {
+    pub(super) fn sizes(spec: &FmmuSpec, layout: MapLayout) -> Sizes {
         let cmt_blocks = blocks(spec.cmt, layout.block);
         let ctp_blocks = blocks(spec.ctp, layout.page);
         let low = (f64::from(cmt_blocks) * spec.low.get()) as u32;
@@ -174,9 +174,9 @@ impl AnyMapUnit {
     }
 
     /// The full table, if the map unit is a full table: the content of a table cannot come from translation pages.
-    pub fn table(&mut self) -> Option<&mut Table> {
+    pub fn table(&mut self) -> Option<&mut MapTable> {
         match &mut self.0 {
-            Kind::Table(table) => Some(table),
+            MapUnitKind::Table(table) => Some(table),
             _ => None,
         }
     }
@@ -255,33 +255,33 @@ mod small {
 
     use super::*;
 
-    impl From<Table> for AnyMapUnit {
-        fn from(unit: Table) -> Self {
-            Self(Kind::Table(unit))
+    impl From<MapTable> for AnyMapUnit {
+        fn from(unit: MapTable) -> Self {
+            Self(MapUnitKind::Table(unit))
         }
     }
 
-    impl From<Uncached> for AnyMapUnit {
-        fn from(unit: Uncached) -> Self {
-            Self(Kind::Uncached(unit))
+    impl From<UncachedMap> for AnyMapUnit {
+        fn from(unit: UncachedMap) -> Self {
+            Self(MapUnitKind::Uncached(unit))
         }
     }
 
     impl From<Software<Direct>> for AnyMapUnit {
         fn from(unit: Software<Direct>) -> Self {
-            Self(Kind::Dftl(unit))
+            Self(MapUnitKind::Dftl(unit))
         }
     }
 
     impl From<Software<SecondLevel>> for AnyMapUnit {
         fn from(unit: Software<SecondLevel>) -> Self {
-            Self(Kind::Cdftl(unit))
+            Self(MapUnitKind::Cdftl(unit))
         }
     }
 
     impl From<Fmmu> for AnyMapUnit {
         fn from(unit: Fmmu) -> Self {
-            Self(Kind::Fmmu(unit))
+            Self(MapUnitKind::Fmmu(unit))
         }
     }
 }

@@ -8,7 +8,7 @@ use flash::nand::Image;
 use super::Counters;
 use super::costs::Costs;
 use super::evict::EvictSpec;
-use super::layout::Layout;
+use super::layout::MapLayout;
 
 /// The storage behind the CMT of a core: flash, or the second level.
 pub(super) trait Backing {
@@ -20,13 +20,13 @@ pub(super) trait Backing {
     fn keep_page(&mut self, _tvpn: u32, _image: Option<&Image>) {}
 
     /// Fills a block with the entries at `at` of a page. Changes nothing if the step is not done.
-    fn fetch(&mut self, access: Access<'_>, at: usize, block: &mut [u32]) -> Step;
+    fn fetch(&mut self, access: Access<'_>, at: usize, block: &mut [u32]) -> StepResult;
 
     /// Merges blocks into their page. Changes nothing if the step is not done.
-    fn merge<'a>(&mut self, access: Access<'_>, blocks: impl Iterator<Item = (usize, &'a [u32])>) -> Step;
+    fn merge<'a>(&mut self, access: Access<'_>, blocks: impl Iterator<Item = (usize, &'a [u32])>) -> StepResult;
 
     /// Stores a dirty page, if some dirty page can be stored now.
-    fn evict(&mut self, costs: &Costs) -> Option<Step>;
+    fn evict(&mut self, costs: &Costs) -> Option<StepResult>;
 
     /// A page has been programmed. Returns the sets of the second level that may have room now.
     fn stored(&mut self, tvpn: u32) -> Range<u32>;
@@ -69,26 +69,26 @@ pub(super) struct Access<'a> {
 }
 
 /// The result of a step: its outcome, its cost, and the page that it wants stored.
-pub(super) struct Step {
+pub(super) struct StepResult {
     pub(super) cost: Span,
     /// A page that the caller is to store.
     pub(super) store: Option<u32>,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: StepOutcome,
 }
 
-impl Step {
-    pub(super) fn new(cost: Span, outcome: Outcome) -> Self {
+impl StepResult {
+    pub(super) fn new(cost: Span, outcome: StepOutcome) -> Self {
         Self { cost, store: None, outcome }
     }
 
     /// A step that must wait for `cause`, and has changed nothing.
     pub(super) fn wait(cause: Cause) -> Self {
-        Self::new(Span::ZERO, Outcome::Wait(cause))
+        Self::new(Span::ZERO, StepOutcome::Wait(cause))
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum StepOutcome {
     /// The step is done.
     Done,
     /// The page must be loaded first.
@@ -116,7 +116,7 @@ pub(super) enum Cause {
 /// The parameters that the cores of DFTL and CDFTL have in common.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
-    pub(super) layout: Layout,
+    pub(super) layout: MapLayout,
     pub(super) costs: Costs,
     pub(super) cores: u32,
     /// The most questions that a core works on at once.

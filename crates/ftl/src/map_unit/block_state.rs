@@ -2,7 +2,7 @@
 
 /// The state of one block, as in Figs. 6 and 7: its key and its bits.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Block {
+pub(super) struct CacheBlockState {
     /// The number of the block's content; none if the block is empty (the valid bit).
     pub(super) key: Option<u32>,
     /// True while the data of the block are on their way; the block must stay meanwhile.

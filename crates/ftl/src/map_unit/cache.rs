@@ -5,7 +5,7 @@ use base::prefetch::prefetch;
 use base::steps;
 use base::units::Divisor;
 
-use super::block_state::Block;
+use super::block_state::CacheBlockState;
 use super::evict::{EvictSpec, Eviction};
 
 /// The states of the blocks, and the state of victim selection.
@@ -14,7 +14,7 @@ pub(super) struct Cache {
     by_sets: Divisor,
     by_ways: Divisor,
     ways: u32,
-    blocks: Vec<Block>,
+    blocks: Vec<CacheBlockState>,
     /// For each set, the block that the search for a victim tests next.
     hands: Vec<u32>,
     dirty: u32,
@@ -30,7 +30,7 @@ impl Cache {
             by_sets: Divisor::new(blocks / ways),
             by_ways: Divisor::new(ways),
             ways,
-            blocks: vec![Block::default(); blocks as usize],
+            blocks: vec![CacheBlockState::default(); blocks as usize],
             hands: vec![0; (blocks / ways) as usize],
             dirty: 0,
             eviction: Eviction::new(evict, blocks),
@@ -49,7 +49,7 @@ impl Cache {
         self.dirty
     }
 
-    pub(super) fn block(&self, block: usize) -> &Block {
+    pub(super) fn block(&self, block: usize) -> &CacheBlockState {
         &self.blocks[block]
     }
 
@@ -72,7 +72,7 @@ impl Cache {
         self.by_ways.quotient(block as u32)
     }
 
-    pub(super) fn blocks_of(&self, set: u32) -> &[Block] {
+    pub(super) fn blocks_of(&self, set: u32) -> &[CacheBlockState] {
         &self.blocks[(set * self.ways) as usize..][..self.ways as usize]
     }
 
@@ -109,7 +109,7 @@ impl Cache {
 
     /// A victim in the set of `key` among the loaded blocks that `may_go`, and the number of blocks tested. Under
     /// second chance the hand skips blocks that must stay, and blocks that were used since it last passed them.
-    pub(super) fn victim(&mut self, key: u32, may_go: impl Fn(&Block) -> bool) -> (Option<usize>, u64) {
+    pub(super) fn victim(&mut self, key: u32, may_go: impl Fn(&CacheBlockState) -> bool) -> (Option<usize>, u64) {
         let number = self.set_number(key);
         let first = (number * self.ways) as usize;
         if let Some(eviction) = &mut self.eviction {
@@ -137,7 +137,7 @@ impl Cache {
     pub(super) fn allocate(&mut self, block: usize, key: u32) {
         let state = &mut self.blocks[block];
         assert!(!state.dirty && !state.transient, "what is dropped can be loaded again");
-        *state = Block { key: Some(key), transient: true, dirty: false, referenced: true };
+        *state = CacheBlockState { key: Some(key), transient: true, dirty: false, referenced: true };
         if let Some(eviction) = &mut self.eviction {
             eviction.load(block);
         }

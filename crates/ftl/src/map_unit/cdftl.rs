@@ -9,8 +9,8 @@ use std::ops::Range;
 use base::units::{Divisor, Span};
 use flash::nand::Image;
 
-use super::backing::{Access, Backing, Cause, Outcome, Step};
-use super::block_state::Block;
+use super::backing::{Access, Backing, Cause, StepOutcome, StepResult};
+use super::block_state::CacheBlockState;
 use super::cache::Cache;
 use super::costs::Costs;
 use super::evict::EvictSpec;
@@ -32,16 +32,16 @@ pub(super) struct SecondLevel {
 
 /// True if a loaded page can leave the second level: the page is clean, or there is a buffer to store it from. A page
 /// that became dirty during its store must stay, because a page has one store at a time.
-fn may_go(state: &Block, buffers: &WriteBuffers, (core, cores): (u32, u32)) -> bool {
+fn may_go(state: &CacheBlockState, buffers: &WriteBuffers, (core, cores): (u32, u32)) -> bool {
     !state.dirty || state.key.is_some_and(|key| buffers.has_room(key * cores + core))
 }
 
 /// The result of the search for a page.
-enum Found {
+enum LookupResult {
     /// The page is in this block.
     Here(usize),
     /// The page is absent, or not loaded yet.
-    Not(Outcome),
+    Not(StepOutcome),
 }
 
 impl SecondLevel {
@@ -61,7 +61,7 @@ impl SecondLevel {
     }
 
     /// Brings a page into the second level. Also returns the cost, and the page that the caller is to store.
-    fn bring(&mut self, access: &mut Access<'_>) -> (Found, Span, Option<u32>) {
+    fn bring(&mut self, access: &mut Access<'_>) -> (LookupResult, Span, Option<u32>) {
         let (tvpn, costs) = (access.tvpn, access.costs);
         let mut cost = costs.tag * self.ctp.ways();
         let key = self.key(tvpn);
@@ -72,15 +72,15 @@ impl SecondLevel {
             self.freed = Some(self.ctp.set_of(block));
             // The loaded page costs nothing here: the controller has transferred it, and the tags were compared at the
             // miss.
-            return (Found::Here(block), Span::ZERO, None);
+            return (LookupResult::Here(block), Span::ZERO, None);
         }
-        let wait = |cause| (Found::Not(Outcome::Wait(cause)), Span::ZERO, None);
+        let wait = |cause| (LookupResult::Not(StepOutcome::Wait(cause)), Span::ZERO, None);
         match found {
             Some(block) if self.ctp.block(block).transient => return wait(Cause::Page(tvpn)),
             Some(block) => {
                 access.counters.ctp_hits += 1;
                 self.ctp.touch(block);
-                return (Found::Here(block), cost, None);
+                return (LookupResult::Here(block), cost, None);
             }
             None => {}
         }
@@ -105,9 +105,9 @@ impl SecondLevel {
             self.pages.put(block, Some(page));
             self.ctp.finish_load(block);
             self.freed = Some(self.ctp.set_of(block));
-            return (Found::Here(block), cost, store);
+            return (LookupResult::Here(block), cost, store);
         }
-        (Found::Not(Outcome::Load), cost + costs.issue, store)
+        (LookupResult::Not(StepOutcome::Load), cost + costs.issue, store)
     }
 
     /// Copies a dirty page into a write buffer, to store it from there; returns false if no buffer is free.
@@ -128,37 +128,37 @@ impl Backing for SecondLevel {
         self.pages.put(block.expect("the block was kept for what was loaded"), image);
     }
 
-    fn fetch(&mut self, mut access: Access<'_>, at: usize, block: &mut [u32]) -> Step {
+    fn fetch(&mut self, mut access: Access<'_>, at: usize, block: &mut [u32]) -> StepResult {
         let costs = access.costs;
         let (found, cost, store) = self.bring(&mut access);
         match found {
-            Found::Not(outcome) => Step { cost, store, outcome },
-            Found::Here(page) => {
+            LookupResult::Not(outcome) => StepResult { cost, store, outcome },
+            LookupResult::Here(page) => {
                 block.copy_from_slice(&self.pages.get(page)[at..at + block.len()]);
-                Step { cost: cost + costs.entry * block.len() as u64, store, outcome: Outcome::Done }
+                StepResult { cost: cost + costs.entry * block.len() as u64, store, outcome: StepOutcome::Done }
             }
         }
     }
 
-    fn merge<'a>(&mut self, mut access: Access<'_>, blocks: impl Iterator<Item = (usize, &'a [u32])>) -> Step {
+    fn merge<'a>(&mut self, mut access: Access<'_>, blocks: impl Iterator<Item = (usize, &'a [u32])>) -> StepResult {
         let costs = access.costs;
         let (found, mut cost, store) = self.bring(&mut access);
         let page = match found {
-            Found::Not(outcome) => return Step { cost, store, outcome },
-            Found::Here(page) => page,
+            LookupResult::Not(outcome) => return StepResult { cost, store, outcome },
+            LookupResult::Here(page) => page,
         };
         for (at, block) in blocks {
             self.pages.change(page)[at..at + block.len()].copy_from_slice(block);
             self.ctp.make_dirty(page);
             cost += costs.entry * block.len() as u64;
         }
-        Step { cost, store, outcome: Outcome::Done }
+        StepResult { cost, store, outcome: StepOutcome::Done }
     }
 
-    fn evict(&mut self, costs: &Costs) -> Option<Step> {
+    fn evict(&mut self, costs: &Costs) -> Option<StepResult> {
         let block = (0..self.ctp.len() as usize).find(|block| self.ctp.block(*block).dirty && self.buffer(*block))?;
         self.freed = Some(self.ctp.set_of(block));
-        Some(Step { cost: costs.issue, store: Some(self.tvpn(block)), outcome: Outcome::Done })
+        Some(StepResult { cost: costs.issue, store: Some(self.tvpn(block)), outcome: StepOutcome::Done })
     }
 
     fn stored(&mut self, tvpn: u32) -> Range<u32> {
@@ -177,7 +177,7 @@ impl Backing for SecondLevel {
     }
 
     fn has_room(&self, set: u32) -> bool {
-        let may_go = |state: &Block| may_go(state, &self.buffers, (self.core, self.cores.get()));
+        let may_go = |state: &CacheBlockState| may_go(state, &self.buffers, (self.core, self.cores.get()));
         self.ctp.blocks_of(set).iter().any(|state| !state.transient && may_go(state))
     }
 

@@ -105,12 +105,12 @@ impl Costs {
 
 /// A time or set of times that counts only while time is on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Charged<T> {
+pub(super) struct ConditionalCost<T> {
     timed: T,
     now: T,
 }
 
-impl<T: Copy + Default> Charged<T> {
+impl<T: Copy + Default> ConditionalCost<T> {
     /// A cost of a map unit whose time is on.
     pub(super) const fn new(timed: T) -> Self {
         Self { timed, now: timed }
@@ -122,7 +122,7 @@ impl<T: Copy + Default> Charged<T> {
     }
 }
 
-impl<T> Deref for Charged<T> {
+impl<T> Deref for ConditionalCost<T> {
     type Target = T;
 
     fn deref(&self) -> &T {

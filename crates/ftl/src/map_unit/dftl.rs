@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use flash::nand::Image;
 
-use super::backing::{Access, Backing, Cause, Outcome, Step};
+use super::backing::{Access, Backing, Cause, StepOutcome, StepResult};
 use super::costs::Costs;
 use super::pages::Spares;
 use super::write_buffers::WriteBuffers;
@@ -27,24 +27,24 @@ impl Direct {
 impl Backing for Direct {
     const KEEPS_PAGES: bool = false;
 
-    fn fetch(&mut self, access: Access<'_>, at: usize, block: &mut [u32]) -> Step {
+    fn fetch(&mut self, access: Access<'_>, at: usize, block: &mut [u32]) -> StepResult {
         let costs = access.costs;
         // A page that is being stored is newer than its version in flash.
         let Some(page) = self.buffers.get(access.tvpn).or(access.loaded) else {
-            return Step::new(costs.issue, Outcome::Load);
+            return StepResult::new(costs.issue, StepOutcome::Load);
         };
         block.copy_from_slice(&page[at..at + block.len()]);
-        Step::new(costs.entry * block.len() as u64, Outcome::Done)
+        StepResult::new(costs.entry * block.len() as u64, StepOutcome::Done)
     }
 
-    fn merge<'a>(&mut self, access: Access<'_>, blocks: impl Iterator<Item = (usize, &'a [u32])>) -> Step {
+    fn merge<'a>(&mut self, access: Access<'_>, blocks: impl Iterator<Item = (usize, &'a [u32])>) -> StepResult {
         let costs = access.costs;
         if self.buffers.get(access.tvpn).is_some() {
-            return Step::wait(Cause::Page(access.tvpn));
+            return StepResult::wait(Cause::Page(access.tvpn));
         }
-        let Some(page) = access.loaded else { return Step::new(costs.issue, Outcome::Load) };
+        let Some(page) = access.loaded else { return StepResult::new(costs.issue, StepOutcome::Load) };
         if !self.buffers.has_room(access.tvpn) {
-            return Step::wait(Cause::Buffer);
+            return StepResult::wait(Cause::Buffer);
         }
         let (mut merged, mut cost) = (page.clone(), costs.issue);
         for (at, block) in blocks {
@@ -52,10 +52,10 @@ impl Backing for Direct {
             cost += costs.entry * block.len() as u64;
         }
         self.buffers.claim(access.tvpn, merged);
-        Step { cost, store: Some(access.tvpn), outcome: Outcome::Done }
+        StepResult { cost, store: Some(access.tvpn), outcome: StepOutcome::Done }
     }
 
-    fn evict(&mut self, _: &Costs) -> Option<Step> {
+    fn evict(&mut self, _: &Costs) -> Option<StepResult> {
         None
     }
 

@@ -8,7 +8,7 @@
 #[derive(Clone, Debug)]
 pub(super) struct Dtl {
     /// One entry for each translation page; the entries of registered pages are linked.
-    entries: Vec<Entry>,
+    entries: Vec<DtlEntry>,
     head: Option<u32>,
     tail: Option<u32>,
     /// One element for each block of the cache: the next dirty block of the same page.
@@ -16,7 +16,7 @@ pub(super) struct Dtl {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Entry {
+struct DtlEntry {
     /// The first block of the chain; none if the page is not registered.
     first: Option<u32>,
     dirty: u32,
@@ -28,7 +28,7 @@ struct Entry {
 impl Dtl {
     pub(super) fn new(pages: u32, blocks: u32) -> Self {
         Self {
-            entries: vec![Entry::default(); pages as usize],
+            entries: vec![DtlEntry::default(); pages as usize],
             head: None,
             tail: None,
             next: vec![None; blocks as usize],

@@ -16,7 +16,7 @@ use base::fault::{Fault, Faults};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::block_state::Block;
+use super::block_state::CacheBlockState;
 use crate::own::Name;
 
 use blocks::History;
@@ -187,7 +187,12 @@ impl Eviction {
     }
 
     /// The victim of a set, whose blocks begin at `first`, among those that `may_go`.
-    pub(super) fn victim(&mut self, set: &[Block], first: usize, may_go: &dyn Fn(&Block) -> bool) -> Option<usize> {
+    pub(super) fn victim(
+        &mut self,
+        set: &[CacheBlockState],
+        first: usize,
+        may_go: &dyn Fn(&CacheBlockState) -> bool,
+    ) -> Option<usize> {
         if let Some(empty) = set.iter().position(|block| block.key.is_none()) {
             return Some(first + empty);
         }

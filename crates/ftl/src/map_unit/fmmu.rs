@@ -20,13 +20,13 @@ use self::ctp::Ctp;
 pub(super) use self::sizes::Sizes;
 use super::costs::Costs;
 use super::entry::decode;
-use super::layout::Layout;
+use super::layout::MapLayout;
 use super::{Ask, Asker, Counters, MapUnit, Output, Parts, Ticket, arbiter};
 
 /// The map unit in hardware: a CMT and a CTP.
 #[derive(Clone, Debug)]
 pub(super) struct Fmmu {
-    layout: Layout,
+    layout: MapLayout,
     cmt: Cmt,
     ctp: Ctp,
     queue: usize,

@@ -8,7 +8,7 @@ use super::{Answer, Ask, SPAN};
 
 /// The sizes of the map and its parts, in entries of four bytes (one for each mapping unit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct MapLayout {
     /// Entries in the whole map.
     pub units: u32,
     /// Entries in a translation page.
@@ -21,7 +21,7 @@ pub struct Layout {
     by_blocks: Divisor,
 }
 
-impl Layout {
+impl MapLayout {
     /// A map of `units` entries in translation pages of `page` entries, and in blocks of `block`.
     #[must_use]
     pub const fn new(units: u32, page: u32, block: u32) -> Self {

@@ -17,14 +17,14 @@ pub(super) const CTP_REQUEST: u32 = 4;
 /// The registers of all blocks of a cache.
 #[derive(Clone, Debug)]
 pub(super) struct Mshrs<T> {
-    blocks: Vec<Waiting<T>>,
+    blocks: Vec<MissRegisters<T>>,
     capacity: u32,
     in_use: u64,
     at_most: u64,
 }
 
 #[derive(Clone, Debug)]
-struct Waiting<T> {
+struct MissRegisters<T> {
     registers: Vec<T>,
     bytes: u32,
 }
@@ -32,7 +32,7 @@ struct Waiting<T> {
 impl<T> Mshrs<T> {
     /// Registers for `blocks` blocks of `capacity` bytes.
     pub(super) fn new(blocks: u32, capacity: u32) -> Self {
-        let blocks = (0..blocks).map(|_| Waiting { registers: Vec::new(), bytes: 0 }).collect();
+        let blocks = (0..blocks).map(|_| MissRegisters { registers: Vec::new(), bytes: 0 }).collect();
         Self { blocks, capacity, in_use: 0, at_most: 0 }
     }
 

@@ -11,13 +11,13 @@ use flash::nand::Image;
 use self::core::Core;
 use super::backing::{Backing, Plan};
 use super::entry::decode;
-use super::layout::Layout;
+use super::layout::MapLayout;
 use super::{Ask, Asker, Counters, MapUnit, Output, Parts, Ticket, arbiter};
 
 /// A map unit on several cores.
 #[derive(Clone, Debug)]
 pub(super) struct Software<B> {
-    layout: Layout,
+    layout: MapLayout,
     by_cores: Divisor,
     cores: Vec<Core<B>>,
     /// The end of each core's step, apart from the cores: every event asks for the next end, and the cores are large.

@@ -6,32 +6,32 @@ use base::prefetch::prefetch;
 use base::units::{Lpn, Psn, Span, Time};
 use flash::nand::Image;
 
-use super::costs::Charged;
+use super::costs::ConditionalCost;
 use super::entry::{decode, encode};
-use super::layout::{self, Layout};
+use super::layout::{self, MapLayout};
 use super::{Answer, Ask, Asker, Counters, MapUnit, Output, Parts, Ticket};
 
 /// The full table. Flash does not hold the table: a drive recovers the entries from the spare areas and enters them
-/// with [`Table::enter`].
+/// with [`MapTable::enter`].
 #[derive(Clone, Debug)]
-pub struct Table {
-    layout: Layout,
+pub struct MapTable {
+    layout: MapLayout,
     entries: Vec<u32>,
-    service: Charged<Span>,
+    service: ConditionalCost<Span>,
     waiting: VecDeque<(Ticket, Ask)>,
     /// The time at which the first question in the queue is answered.
     until: Option<Time>,
     counters: Counters,
 }
 
-impl Table {
+impl MapTable {
     /// An empty table that takes `service` for each question.
     #[must_use]
-    pub fn new(layout: Layout, service: Span) -> Self {
+    pub fn new(layout: MapLayout, service: Span) -> Self {
         Self {
             layout,
             entries: vec![encode(None); (layout.pages() * layout.page) as usize],
-            service: Charged::new(service),
+            service: ConditionalCost::new(service),
             waiting: VecDeque::new(),
             until: None,
             counters: Counters::new(1, Parts::Cores),
@@ -55,7 +55,7 @@ impl Table {
     }
 }
 
-impl MapUnit for Table {
+impl MapUnit for MapTable {
     fn ask(&mut self, now: Time, _asker: Asker, ticket: Ticket, ask: Ask) {
         // The question must lie in one block here too, so that its asker can use any map unit.
         self.layout.checked_block_of(&ask);

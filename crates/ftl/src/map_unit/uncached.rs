@@ -10,15 +10,15 @@ use std::collections::{BinaryHeap, VecDeque};
 use base::units::{Lpn, Psn, Span, Time};
 use flash::nand::Image;
 
-use super::costs::Charged;
+use super::costs::ConditionalCost;
 use super::entry::decode;
-use super::layout::{self, Layout};
+use super::layout::{self, MapLayout};
 use super::pages::Spares;
 use super::{Answer, Ask, Asker, Counters, Job, MapUnit, Output, Parts, Ticket};
 
 /// The phase of a translation page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum PagePhase {
     /// The page waits for a question.
     Idle,
     /// The page waits for its load.
@@ -40,7 +40,7 @@ fn changes(ask: &Ask, answer: &Answer) -> bool {
 
 #[derive(Clone, Debug)]
 struct Page {
-    phase: Phase,
+    phase: PagePhase,
     /// Waiting questions of the host and of the collector.
     queues: [VecDeque<(Ticket, Ask)>; 2],
     /// The asker that had the last turn.
@@ -51,9 +51,9 @@ struct Page {
 
 /// The map unit without a cache.
 #[derive(Clone, Debug)]
-pub(crate) struct Uncached {
-    layout: Layout,
-    service: Charged<Span>,
+pub(crate) struct UncachedMap {
+    layout: MapLayout,
+    service: ConditionalCost<Span>,
     pages: Vec<Page>,
     /// Pages in service, and the time at which each ends.
     due: BinaryHeap<Reverse<(Time, u32)>>,
@@ -69,13 +69,13 @@ pub(crate) struct Uncached {
     spares: Spares,
 }
 
-impl Uncached {
+impl UncachedMap {
     /// A map unit that takes `service` for each question.
-    pub(crate) fn new(layout: Layout, service: Span) -> Self {
-        let page = Page { phase: Phase::Idle, queues: Default::default(), last: 1, image: Image::default() };
+    pub(crate) fn new(layout: MapLayout, service: Span) -> Self {
+        let page = Page { phase: PagePhase::Idle, queues: Default::default(), last: 1, image: Image::default() };
         Self {
             layout,
-            service: Charged::new(service),
+            service: ConditionalCost::new(service),
             pages: vec![page; layout.pages() as usize],
             due: BinaryHeap::new(),
             idle: Vec::new(),
@@ -94,22 +94,22 @@ impl Uncached {
     }
 }
 
-impl MapUnit for Uncached {
+impl MapUnit for UncachedMap {
     fn ask(&mut self, _: Time, asker: Asker, ticket: Ticket, ask: Ask) {
         let (tvpn, _) = self.locate(&ask);
         let page = &mut self.pages[tvpn as usize];
         page.queues[asker as usize].push_back((ticket, ask));
-        if page.phase == Phase::Idle {
+        if page.phase == PagePhase::Idle {
             self.idle.push(tvpn);
         }
     }
 
     fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&Image>) {
         let page = &mut self.pages[tvpn as usize];
-        let Phase::Loading(ticket, ask) = page.phase else { panic!("page {tvpn} comes in {:?}", page.phase) };
+        let PagePhase::Loading(ticket, ask) = page.phase else { panic!("page {tvpn} comes in {:?}", page.phase) };
         let image = image.cloned().unwrap_or_else(|| self.spares.empty());
         self.spares.take(std::mem::replace(&mut page.image, image));
-        page.phase = Phase::Working(ticket, ask);
+        page.phase = PagePhase::Working(ticket, ask);
         self.loading -= 1;
         self.counters.count_work(0, *self.service, false);
         self.free = self.free.max(now) + *self.service;
@@ -118,8 +118,10 @@ impl MapUnit for Uncached {
 
     fn stored(&mut self, _: Time, tvpn: u32) {
         let page = &mut self.pages[tvpn as usize];
-        let Phase::Storing(ticket, answer) = page.phase else { panic!("page {tvpn} is stored in {:?}", page.phase) };
-        page.phase = Phase::Idle;
+        let PagePhase::Storing(ticket, answer) = page.phase else {
+            panic!("page {tvpn} is stored in {:?}", page.phase)
+        };
+        page.phase = PagePhase::Idle;
         self.answers.push((ticket, answer));
         self.idle.push(tvpn);
     }
@@ -130,7 +132,7 @@ impl MapUnit for Uncached {
         while let Some(Reverse((_, tvpn))) = self.due.peek().copied().filter(|Reverse((at, _))| *at <= now) {
             self.due.pop();
             let page = &self.pages[tvpn as usize];
-            let Phase::Working(ticket, ask) = page.phase else { panic!("page {tvpn} is done in {:?}", page.phase) };
+            let PagePhase::Working(ticket, ask) = page.phase else { panic!("page {tvpn} is done in {:?}", page.phase) };
             let (_, at) = self.locate(&ask);
             let page = &mut self.pages[tvpn as usize];
             let answer = match ask {
@@ -138,11 +140,11 @@ impl MapUnit for Uncached {
                 _ => layout::serve(&ask, &mut self.spares.change(&mut page.image)[at..]).0,
             };
             if changes(&ask, &answer) {
-                page.phase = Phase::Storing(ticket, answer);
+                page.phase = PagePhase::Storing(ticket, answer);
                 self.counters.stores += 1;
                 out.jobs.push(Job::Store(tvpn));
             } else {
-                page.phase = Phase::Idle;
+                page.phase = PagePhase::Idle;
                 out.answers.push((ticket, answer));
                 self.idle.push(tvpn);
             }
@@ -150,10 +152,10 @@ impl MapUnit for Uncached {
         for tvpn in self.idle.drain(..) {
             let page = &mut self.pages[tvpn as usize];
             let next = [1 - page.last, page.last].into_iter().find(|asker| !page.queues[*asker].is_empty());
-            let Some(asker) = next.filter(|_| page.phase == Phase::Idle) else { continue };
+            let Some(asker) = next.filter(|_| page.phase == PagePhase::Idle) else { continue };
             page.last = asker;
             let (ticket, ask) = page.queues[asker].pop_front().expect("it waits");
-            page.phase = Phase::Loading(ticket, ask);
+            page.phase = PagePhase::Loading(ticket, ask);
             self.loading += 1;
             self.counters.cmt_misses += 1;
             self.counters.loads += 1;
@@ -186,14 +188,14 @@ impl MapUnit for Uncached {
     }
 
     fn is_clean(&self) -> bool {
-        let idle = |page: &Page| page.phase == Phase::Idle && page.queues.iter().all(VecDeque::is_empty);
+        let idle = |page: &Page| page.phase == PagePhase::Idle && page.queues.iter().all(VecDeque::is_empty);
         self.pages.iter().all(idle) && self.answers.is_empty()
     }
 
     fn peek<'a>(&'a self, lpn: Lpn, images: &dyn Fn(u32) -> Option<&'a [u32]>) -> Option<Psn> {
         let (tvpn, at) = (lpn.get() / self.layout.page, (lpn.get() % self.layout.page) as usize);
         let page = &self.pages[tvpn as usize];
-        let stored = matches!(page.phase, Phase::Storing(..));
+        let stored = matches!(page.phase, PagePhase::Storing(..));
         let image = if stored { Some(&page.image[..]) } else { images(tvpn) };
         image.and_then(|image| decode(image[at]))
     }
@@ -205,8 +207,8 @@ mod tests {
     use crate::map_unit::encode;
     use base::units::Psn;
 
-    fn uncached(service: Span, units: u32) -> Uncached {
-        Uncached::new(Layout::new(units, 4, 4), service)
+    fn uncached(service: Span, units: u32) -> UncachedMap {
+        UncachedMap::new(MapLayout::new(units, 4, 4), service)
     }
 
     #[test]

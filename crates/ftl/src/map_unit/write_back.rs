@@ -11,7 +11,7 @@ use base::units::{Lpn, Psn, Time};
 use flash::nand::Image;
 
 use super::entry::{decode, encode};
-use super::layout::{self, Layout};
+use super::layout::{self, MapLayout};
 use super::{Answer, Ask, Asker, Counters, Job, MapUnit, Output, Parts, SPAN, Ticket};
 
 /// The most translation pages that are stored at once. The number exceeds the pages that share a program, so that
@@ -21,7 +21,7 @@ const STORES: usize = 64;
 /// The map unit of preconditioning.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteBack {
-    layout: Layout,
+    layout: MapLayout,
     entries: Vec<u32>,
     /// For each translation page, true if it has changed since its last store began.
     dirty: Vec<bool>,
@@ -37,7 +37,7 @@ impl WriteBack {
     /// The map of `units` mapping units in translation pages of `page` entries. `image` has the content of each page on
     /// flash, if it was ever written.
     pub(super) fn new<'a>(units: u32, page: u32, image: impl Fn(u32) -> Option<&'a [u32]>) -> Self {
-        let layout = Layout::new(units, page, SPAN);
+        let layout = MapLayout::new(units, page, SPAN);
         let pages = layout.pages();
         let mut entries = vec![encode(None); pages as usize * page as usize];
         for (tvpn, entries) in (0..).zip(entries.chunks_exact_mut(page as usize)) {

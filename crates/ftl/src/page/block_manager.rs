@@ -3,7 +3,7 @@
 //! A pool has the superblocks of a die, or of a group of its planes, and writes them as logs, one for each stream
 //! ([`pool`]). Each plane group has a pool of data and, if the map has translation pages, a second one for them, which
 //! takes its superblocks from the first ([`lend`]). A superblock goes from *free* to *open*, *full*, *closed*, *victim*
-//! and *erasing* ([`table::State`]).
+//! and *erasing* ([`table::SuperblockState`]).
 
 pub(super) mod check;
 pub(super) mod collection;
@@ -37,7 +37,7 @@ use super::streams::StreamCount;
 use super::victim::{UnitVersions, Victims};
 use super::{GcSpec, PageConfig};
 use crate::port::{Flash, Mount};
-use crate::sabotage::{Planted, Sabotage};
+use crate::sabotage::{PlantedBug, Sabotage};
 use crate::toolkit::{Gates, Slots};
 
 use dead_dies::DeadDies;
@@ -50,7 +50,7 @@ use refresh::Refresh;
 use shape::ProgramShape;
 use slc_cache::SlcCache;
 use stripes::StripedErase;
-use table::{BlockTable, State};
+use table::{BlockTable, SuperblockState};
 
 /// All superblocks of a drive, with their pools.
 #[derive(Clone, Debug)]
@@ -94,7 +94,7 @@ pub(super) struct BlockManager {
     pub(super) gave_up: bool,
     /// Superblocks that were opened since the mount, modulo 2^32.
     pub(super) opened: u32,
-    pub(super) planted: Planted,
+    pub(super) planted: PlantedBug,
 }
 
 impl BlockManager {
@@ -239,7 +239,7 @@ impl BlockManager {
         let superblock = self.take_free(mode, pool, worn).expect("a free superblock");
         let next = self.first_offset(superblock);
         *self.pools[pool as usize].open(stream) = Some(Open { superblock, next, mode });
-        self.table.set_state(superblock, State::Open);
+        self.table.set_state(superblock, SuperblockState::Open);
         self.table.set_stream(superblock, stream);
         self.note_opened(pool, superblock, mode);
         if mode == Mode::Slc {
@@ -260,7 +260,7 @@ impl BlockManager {
         let open = self.pools[pool as usize].open(stream);
         if is_full {
             *open = None;
-            self.table.set_state(superblock, State::Full);
+            self.table.set_state(superblock, SuperblockState::Full);
             self.note_end(pool, stream, Open { superblock, next, mode });
         } else {
             *open = Some(Open { superblock, next, mode });
@@ -314,7 +314,7 @@ impl BlockManager {
     /// Counts the end of a program of a superblock, or the map unit's answer for a mapping unit in it. After the last
     /// of these the superblock is closed if it is full.
     pub(super) fn release(&mut self, superblock: SuperblockId) {
-        if self.table.end_program(superblock) && self.table.state(superblock) == State::Full {
+        if self.table.end_program(superblock) && self.table.state(superblock) == SuperblockState::Full {
             self.close(superblock);
         }
     }
@@ -322,7 +322,7 @@ impl BlockManager {
     /// Makes a full superblock a candidate for garbage collection.
     pub(super) fn close(&mut self, superblock: SuperblockId) {
         let pool = self.pool_of(superblock);
-        self.table.set_state(superblock, State::Closed);
+        self.table.set_state(superblock, SuperblockState::Closed);
         if !self.is_set_aside(superblock) {
             let (kind, occupied) = (self.kind_in(pool), self.occupied(superblock));
             self.victims[kind].close(self.now, pool, superblock, occupied);
@@ -342,10 +342,10 @@ impl BlockManager {
             left = left.or(open.take_if(|open| open.superblock == superblock));
         }
         if let Some(open) = left {
-            self.table.set_state(superblock, State::Full);
+            self.table.set_state(superblock, SuperblockState::Full);
             self.note_end(pool, self.table.stream(superblock), open);
         }
-        if self.table.state(superblock) == State::Closed {
+        if self.table.state(superblock) == SuperblockState::Closed {
             self.pools[pool as usize].gc.failing.push(superblock);
         }
     }
@@ -356,9 +356,9 @@ impl BlockManager {
         let pool = self.pool_of(superblock);
         self.pools[pool as usize].live -= 1;
         match self.table.state(superblock) {
-            State::Closed if self.planted.is(Sabotage::VictimStale) && psn.get() % 16 == 5 => {}
-            State::Closed => self.note_invalid(pool, superblock, 1),
-            State::Victim => self.pools[pool as usize].gc.is_stale = true,
+            SuperblockState::Closed if self.planted.is(Sabotage::VictimStale) && psn.get() % 16 == 5 => {}
+            SuperblockState::Closed => self.note_invalid(pool, superblock, 1),
+            SuperblockState::Victim => self.pools[pool as usize].gc.is_stale = true,
             _ => {}
         }
     }
@@ -378,7 +378,7 @@ impl BlockManager {
             return false;
         }
         let Some(open) = self.pools[pool as usize].open(stream).take() else { return false };
-        self.table.set_state(open.superblock, State::Full);
+        self.table.set_state(open.superblock, SuperblockState::Full);
         self.note_end(pool, stream, open);
         // The superblock is closed behind the parity that completes its last stripe.
         let completes = self.parity.as_mut().is_some_and(|parity| parity.complete_early(open.superblock));
@@ -435,7 +435,7 @@ mod tests {
         let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive");
         let faults = Faults::new(&flash::nand::FaultSpec::default(), 1);
         let media = Media::new(array.geometry.clone(), array.endurance, array.backend.timing.one_shot, faults);
-        let from = Mount { media: &media, slc_array: None, seed: 1, planted: Planted::default() };
+        let from = Mount { media: &media, slc_array: None, seed: 1, planted: PlantedBug::default() };
         let mut blocks = BlockManager::new(config, &from);
         for superblock in (0..blocks.layout.shape.superblock_count()).map(SuperblockId::new) {
             let pool = &mut blocks.pools[blocks.layout.shape.group_of(superblock) as usize];
@@ -453,16 +453,16 @@ mod tests {
         let mut blocks = superblocks(ONE_DIE);
         let slots = blocks.layout.shape.superblock_slots();
         let superblock = blocks.open_superblock(0, Stream::HOST, false);
-        assert_eq!((blocks.table.state(superblock), blocks.free_blocks()), (State::Open, 15));
+        assert_eq!((blocks.table.state(superblock), blocks.free_blocks()), (SuperblockState::Open, 15));
         blocks.table.begin_program(superblock);
         assert!(!blocks.advance(0, Stream::HOST, slots / 2));
         assert!(blocks.advance(0, Stream::HOST, slots), "now it is full");
-        assert_eq!(blocks.table.state(superblock), State::Full);
+        assert_eq!(blocks.table.state(superblock), SuperblockState::Full);
         assert_eq!(blocks.victims[Holds::Data].valid(superblock), None, "a program is in progress");
         (0..slots).for_each(|offset| blocks.table.mark_valid(blocks.layout.slot(superblock, offset)));
         blocks.pools[0].live = slots;
         blocks.release(superblock);
-        assert_eq!(blocks.table.state(superblock), State::Closed);
+        assert_eq!(blocks.table.state(superblock), SuperblockState::Closed);
         blocks.invalidate(blocks.layout.slot(superblock, 3));
         assert_eq!(blocks.victims[Holds::Data].valid(superblock), Some(slots - 1));
         assert_eq!(blocks.victims[Holds::Data].cheapest(0), Some(superblock));
@@ -477,7 +477,7 @@ mod tests {
         blocks.fail(0, superblock);
         assert!(blocks.pools[0].open[Stream::COPIES].is_none());
         blocks.release(superblock);
-        assert_eq!(blocks.table.state(superblock), State::Closed);
+        assert_eq!(blocks.table.state(superblock), SuperblockState::Closed);
         assert_eq!(blocks.pools[0].gc.failing, [superblock]);
     }
 
@@ -491,6 +491,6 @@ mod tests {
         assert!(!blocks.close_early(0, Stream::HOST));
         blocks.pools[0].queue.open.program = None;
         assert!(blocks.close_early(0, Stream::HOST) && !blocks.close_early(0, Stream::HOST));
-        assert_eq!(blocks.table.state(superblock), State::Closed);
+        assert_eq!(blocks.table.state(superblock), SuperblockState::Closed);
     }
 }

@@ -6,11 +6,11 @@ use flash::backend::{List, Op};
 
 use super::PageFtl;
 use super::block_manager::pool::Holds;
-use super::block_manager::table::State;
-use super::mapping::moves::Left;
+use super::block_manager::table::SuperblockState;
+use super::mapping::moves::VacatedSuperblock;
 use crate::port::{Flash, Owners};
 use crate::sabotage::Sabotage;
-use crate::toolkit::{Commands, Programmed};
+use crate::toolkit::{Commands, ProgramSlot};
 
 impl PageFtl {
     /// Starts garbage collection in a pool with few free superblocks, or continues it.
@@ -109,7 +109,7 @@ impl PageFtl {
             if failed || lost.are_any() || !self.mapping.enter_copies(&mut self.blocks, flash, handle, here, &mut moved)
             {
                 for i in 0..count {
-                    let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
+                    let ProgramSlot { slot, psn, torn } = ProgramSlot::of(flash.backend, handle, (target, failed), i);
                     let (at, _) = flash.backend.slot(handle, i);
                     if lost.is_lost(at) {
                         flash.backend.media_mut().lose(psn);
@@ -119,14 +119,14 @@ impl PageFtl {
                         || lost.is_again(at)
                         || self.mapping.enter_copy(&mut self.blocks, flash.now, slot.lpn, [slot.psn, psn], (to, here))
                     {
-                        moved.push(Left::alone(self.blocks.layout.locate(slot.psn).0));
+                        moved.push(VacatedSuperblock::alone(self.blocks.layout.locate(slot.psn).0));
                     }
                 }
             }
             self.blocks.program_done(here, handle, to);
             self.writer.count_in_stream(&self.blocks, to, count);
             self.blocks.earn(source, count);
-            for Left { superblock, slots, .. } in moved.drain(..) {
+            for VacatedSuperblock { superblock, slots, .. } in moved.drain(..) {
                 if self.blocks.table.unpin_times(superblock, slots) {
                     self.blocks.erase_if_empty(flash, superblock);
                 }
@@ -165,7 +165,7 @@ impl PageFtl {
             self.blocks.retire(flash, pool, superblock);
         } else {
             let erases = self.blocks.layout.erases(flash.backend.media(), superblock);
-            self.blocks.table.set_state(superblock, State::Free);
+            self.blocks.table.set_state(superblock, SuperblockState::Free);
             self.blocks.note_erased();
             self.blocks.note_gone(pool, superblock);
             if pool != group {

@@ -21,8 +21,8 @@ use super::PageConfig;
 use super::block_manager::BlockManager;
 use super::block_manager::collection::Victim;
 use super::block_manager::pool::Holds;
-use super::block_manager::table::State;
-use super::mapping::moves::Left;
+use super::block_manager::table::SuperblockState;
+use super::mapping::moves::VacatedSuperblock;
 use super::mapping::{L2p, Mapping};
 use super::prefetch::fetch_gathered;
 use super::victim::Moment;
@@ -46,7 +46,7 @@ pub(super) struct CollectorState {
     pub(super) programmed: u32,
     /// The superblocks that the mapping units of the copy that has just ended have left, without mapping units for
     /// which the map unit still has to answer. A buffer: empty between the ends of two copies.
-    pub(super) moved: Vec<Left>,
+    pub(super) moved: Vec<VacatedSuperblock>,
 }
 
 impl CollectorState {
@@ -161,7 +161,7 @@ impl Collector<'_> {
         }
         let chosen = &mut self.blocks.pools[pool as usize];
         if let Some(failing) = chosen.gc.failing.last().copied() {
-            let gone = self.blocks.table.state(failing) != State::Closed;
+            let gone = self.blocks.table.state(failing) != SuperblockState::Closed;
             if gone || self.blocks.finds_place(pool, failing) {
                 self.blocks.pools[pool as usize].gc.failing.pop();
                 if !gone {
@@ -232,7 +232,7 @@ impl Collector<'_> {
         if !self.blocks.is_set_aside(superblock) {
             self.blocks.victims[kind].remove(pool, superblock);
         }
-        self.blocks.table.set_state(superblock, State::Victim);
+        self.blocks.table.set_state(superblock, SuperblockState::Victim);
         self.blocks.note_victim(pool, superblock);
         self.blocks.forget_rebuild(superblock);
         self.blocks.note_moved(superblock, cause == Cause::Refresh);
@@ -312,7 +312,7 @@ mod tests {
             let mut closed: Vec<SuperblockId> =
                 (0..ftl.blocks.layout.shape.superblock_count()).map(SuperblockId::new).collect();
             closed.retain(|superblock| {
-                ftl.blocks.table.state(*superblock) == State::Closed
+                ftl.blocks.table.state(*superblock) == SuperblockState::Closed
                     && ftl.blocks.pool_of(*superblock) < ftl.blocks.groups
             });
             closed.sort_by_key(|superblock| ftl.blocks.table.valid(*superblock));

@@ -20,7 +20,7 @@ use crate::family::{Config, MapImages, WorkingSpace};
 use crate::foresight::Foresight;
 use crate::map_unit::cached_pages;
 use crate::port::{Ftl, Mount};
-use crate::sabotage::Planted;
+use crate::sabotage::PlantedBug;
 use crate::toolkit::{ENTRY, WearSpec};
 
 /// The configuration of a page-mapped FTL on an array.
@@ -183,7 +183,7 @@ impl Config for PageConfig {
         &self,
         media: &mut Media,
         rng: &mut Rng,
-        planted: Planted,
+        planted: PlantedBug,
         note: &mut dyn FnMut(&[Lpn], u32),
     ) -> bool {
         self.lay_out_steady(media, rng, planted, note)

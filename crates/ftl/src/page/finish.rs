@@ -4,11 +4,11 @@ use base::engine::Handle;
 use base::units::SuperblockId;
 use flash::backend::{List, Op};
 
-use super::block_manager::table::State;
-use super::{Kind, PageFtl};
+use super::block_manager::table::SuperblockState;
+use super::{ListPurpose, PageFtl};
 use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::sabotage::Sabotage;
-use crate::toolkit::{Commands, Programmed};
+use crate::toolkit::{Commands, ProgramSlot};
 
 impl PageFtl {
     pub(crate) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
@@ -23,8 +23,8 @@ impl PageFtl {
 
     /// Processes a finished list, or begins to rebuild the slots that it could not read.
     pub(super) fn rebuild_or_process(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
-        let kind = Kind::of(flash.backend.list(list));
-        let reads = matches!(kind, Kind::Read | Kind::Load | Kind::Patrol);
+        let kind = ListPurpose::of(flash.backend.list(list));
+        let reads = matches!(kind, ListPurpose::Read | ListPurpose::Load | ListPurpose::Patrol);
         if !(reads && self.blocks.parity.is_some() && self.begin_rebuild(flash, list)) {
             self.process(flash, owners, list);
         }
@@ -32,15 +32,15 @@ impl PageFtl {
 
     /// Processes a finished list. Slots that could not be read have been rebuilt if their stripe allows it.
     pub(super) fn process(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
-        match Kind::of(flash.backend.list(list)) {
-            Kind::Read => self.read_finished(flash, owners, list),
-            Kind::Write => self.write_finished(flash, owners, list),
-            Kind::Copy => self.copy_finished(flash, owners, list),
-            Kind::Erase => self.erase_finished(flash, owners, list),
-            Kind::Load => self.load_finished(flash, owners, list),
-            Kind::Patrol => self.patrol_finished(flash, owners, list),
-            Kind::Parity => self.parity_finished(flash, owners, list),
-            Kind::Rebuild => self.rebuild_finished(flash, owners, list),
+        match ListPurpose::of(flash.backend.list(list)) {
+            ListPurpose::Read => self.read_finished(flash, owners, list),
+            ListPurpose::Write => self.write_finished(flash, owners, list),
+            ListPurpose::Copy => self.copy_finished(flash, owners, list),
+            ListPurpose::Erase => self.erase_finished(flash, owners, list),
+            ListPurpose::Load => self.load_finished(flash, owners, list),
+            ListPurpose::Patrol => self.patrol_finished(flash, owners, list),
+            ListPurpose::Parity => self.parity_finished(flash, owners, list),
+            ListPurpose::Rebuild => self.rebuild_finished(flash, owners, list),
         }
         // A program that has failed ends its stripe, so parity may be due.
         self.writer.store_parity(&mut self.blocks, flash);
@@ -152,7 +152,7 @@ impl PageFtl {
             self.fetch_for_end(flash, owners, handle);
             for i in 0..count {
                 let (at, _) = flash.backend.slot(handle, i);
-                let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
+                let ProgramSlot { slot, psn, torn } = ProgramSlot::of(flash.backend, handle, (target, failed), i);
                 if lost.is_again(at) || (torn && !self.blocks.planted.is(Sabotage::FailureIgnored)) {
                     // The owner still has the data: the pool writes it again, to another superblock.
                     let stream = self.blocks.table.stream(superblock);
@@ -219,11 +219,13 @@ impl PageFtl {
     /// Unpins a superblock. A victim without pins may be erased.
     #[inline]
     pub(super) fn unpin(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, superblock: SuperblockId) {
-        if self.blocks.table.unpin(superblock) && self.blocks.table.state(superblock) == State::Victim {
+        if self.blocks.table.unpin(superblock) && self.blocks.table.state(superblock) == SuperblockState::Victim {
             self.blocks.erase_if_empty(flash, superblock);
             self.collect(flash, owners, self.blocks.pool_of(superblock));
             // A failing victim is retired without an erase, whose end would wake the writes that wait for space.
-            if self.blocks.table.state(superblock) == State::Bad && self.writer.forgotten(&self.blocks, &self.mapping) {
+            if self.blocks.table.state(superblock) == SuperblockState::Bad
+                && self.writer.forgotten(&self.blocks, &self.mapping)
+            {
                 self.place_unplaced(flash, owners);
             }
         }

@@ -19,8 +19,8 @@
 use base::units::{DieId, Divisor, Psn, SuperblockId};
 use flash::nand::{Geometry, Media, Mode, Spare, Target};
 
-use crate::sabotage::{Planted, Sabotage};
-use crate::toolkit::recovery::{self, Found};
+use crate::sabotage::{PlantedBug, Sabotage};
+use crate::toolkit::recovery::{self, MountState};
 
 /// The array, and the assignment of its blocks to the superblocks of the FTL.
 #[derive(Clone, Debug)]
@@ -208,7 +208,7 @@ impl Layout {
         &'a self,
         media: &Media,
         superblock: SuperblockId,
-        planted: Planted,
+        planted: PlantedBug,
     ) -> impl Iterator<Item = SuperblockId> + Clone + 'a {
         let moved = self.was_being_erased(media, superblock) && !planted.is(Sabotage::HalfErasedBelieved);
         self.present(media, superblock).filter(move |_| !moved)
@@ -268,10 +268,10 @@ impl Layout {
 
     /// The state of a superblock. It is erased if all its members are, and out of use if it cannot go on without a bad
     /// member.
-    pub(crate) fn state_of(&self, media: &Media, superblock: SuperblockId, planted: Planted) -> Found {
+    pub(crate) fn state_of(&self, media: &Media, superblock: SuperblockId, planted: PlantedBug) -> MountState {
         let mut members = self.present(media, superblock).map(|member| recovery::state_of(media, member, planted));
-        let first = members.next().unwrap_or(Found::Bad);
-        members.fold(first, Found::with)
+        let first = members.next().unwrap_or(MountState::Bad);
+        members.fold(first, MountState::with)
     }
 
     /// The mode in which a superblock was opened.

@@ -4,7 +4,7 @@ use base::units::{Lpn, Psn, SuperblockId};
 use flash::backend::{Cause, Class, Slot};
 
 use super::mapping::L2p;
-use super::{Kind, PageFtl, UnmappedReads};
+use super::{ListPurpose, PageFtl, UnmappedReads};
 use crate::port::{Flash, Owners, PageRead};
 use crate::toolkit::move_parts;
 
@@ -55,7 +55,7 @@ impl PageFtl {
         flash.backend.prefetch_read(lpn, psn);
         let (superblock, _) = self.blocks.layout.locate(psn);
         self.blocks.table.pin(superblock);
-        let list = flash.backend.open_list(owners.read_class(wanted.owner), Kind::Read as u32);
+        let list = flash.backend.open_list(owners.read_class(wanted.owner), ListPurpose::Read as u32);
         let read = flash.backend.add_read(list, Cause::Host, self.blocks.layout.member_at(psn));
         flash.backend.push_slot(read, wanted.slot(lpn, psn));
         move_parts(flash.backend, read);
@@ -95,7 +95,7 @@ impl PageFtl {
             _ => {
                 let list = match open {
                     Some((list, _)) => list,
-                    None => flash.backend.open_list(owners.read_class(wanted.owner), Kind::Read as u32),
+                    None => flash.backend.open_list(owners.read_class(wanted.owner), ListPurpose::Read as u32),
                 };
                 let command = flash.backend.add_read(list, Cause::Host, member);
                 self.reading.set(die, (list, command));
@@ -127,7 +127,7 @@ impl PageFtl {
     pub(super) fn patrol(&mut self, flash: &mut Flash<'_>, psn: Psn) {
         let (superblock, _) = self.blocks.layout.locate(psn);
         self.blocks.table.pin(superblock);
-        let list = flash.backend.open_list(Class::Other, Kind::Patrol as u32);
+        let list = flash.backend.open_list(Class::Other, ListPurpose::Patrol as u32);
         let read = flash.backend.add_read(list, Cause::Refresh, self.blocks.layout.member_at(psn));
         flash.backend.push_slot(read, Slot { psn, ..Slot::default() });
         flash.submit(list);
@@ -166,7 +166,7 @@ impl PageFtl {
             None => {
                 let list = match open {
                     Some((list, _)) => list,
-                    None => flash.backend.open_list(owners.read_class(wanted.owner), Kind::Read as u32),
+                    None => flash.backend.open_list(owners.read_class(wanted.owner), ListPurpose::Read as u32),
                 };
                 let command = flash.backend.add_read(list, Cause::Host, member);
                 flash.backend.set_blank(command);

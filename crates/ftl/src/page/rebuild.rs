@@ -7,8 +7,8 @@ use base::engine::Handle;
 use base::units::{DieId, Psn};
 use flash::backend::{List, Op, Slot, SlotRef};
 
-use super::block_manager::rebuild::Others;
-use super::{Kind, PageFtl};
+use super::block_manager::rebuild::SurvivingSlots;
+use super::{ListPurpose, PageFtl};
 use crate::port::{Flash, Owners};
 use crate::sabotage::Sabotage;
 use crate::toolkit::Commands;
@@ -27,7 +27,7 @@ pub(super) struct Rebuild {
 struct LostSlot {
     at: SlotRef,
     psn: Psn,
-    others: Others,
+    others: SurvivingSlots,
 }
 
 impl PageFtl {
@@ -106,7 +106,7 @@ impl PageFtl {
             self.blocks.rebuilds.counters.rebuilt += lost.len() as u64;
             return false;
         }
-        let reads = flash.backend.open_list(flash.backend.list(list).class(), Kind::Rebuild as u32);
+        let reads = flash.backend.open_list(flash.backend.list(list).class(), ListPurpose::Rebuild as u32);
         self.blocks.add_reads(flash, reads, wanted, |read| Slot { owner, ..read });
         self.rebuilding.push(Rebuild { list, reads, slots: lost });
         flash.submit(reads);

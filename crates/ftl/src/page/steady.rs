@@ -28,14 +28,14 @@ use super::block_manager::reserve::reserved;
 use super::victim::Choice;
 use super::{PageConfig, PlacementSpec};
 use crate::family::WorkingSpace;
-use crate::sabotage::{Planted, Sabotage};
+use crate::sabotage::{PlantedBug, Sabotage};
 
 use fixed_point::{FixedPoint, PoolModel};
 use math::{Shuffle, normal};
 
 /// A superblock to be programmed.
 #[derive(Clone, Copy, Debug)]
-struct Laid {
+struct SteadySuperblock {
     /// Writes of the host to the pool since the superblock was full; less than zero if it is open.
     age: f64,
     superblock: SuperblockId,
@@ -171,7 +171,7 @@ impl PageConfig {
         &self,
         media: &mut Media,
         rng: &mut Rng,
-        planted: Planted,
+        planted: PlantedBug,
         note: &mut dyn FnMut(&[Lpn], u32),
     ) -> bool {
         assert!(self.no_steady_state().is_none(), "{:?}", self.no_steady_state());
@@ -181,7 +181,7 @@ impl PageConfig {
     }
 
     /// Draws the state of all superblocks, oldest first; `None` if the units have no room.
-    fn draw(&self, media: &Media, rng: &mut Rng) -> Option<Vec<Laid>> {
+    fn draw(&self, media: &Media, rng: &mut Rng) -> Option<Vec<SteadySuperblock>> {
         let pools = self.geometry.die_count() * self.geometry.groups();
         let mut usable = vec![Vec::new(); pools as usize];
         for superblock in (0..self.geometry.superblock_count()).map(SuperblockId::new) {
@@ -286,7 +286,7 @@ impl PageConfig {
         live: u32,
         point: &FixedPoint,
         rng: &mut Rng,
-        laid: &mut Vec<Laid>,
+        laid: &mut Vec<SteadySuperblock>,
     ) {
         let slots = self.geometry.superblock_slots();
         let first = laid.len();
@@ -301,7 +301,8 @@ impl PageConfig {
             let filled = rng.below(lines.max(1)) as u32 * self.line();
             let valid = f64::from(filled) * model.survivors(f64::from(filled) * pace);
             let superblock = left.next();
-            let laid = superblock.map(|superblock| Laid { age, superblock, filled, valid: valid as u32, stream });
+            let laid =
+                superblock.map(|superblock| SteadySuperblock { age, superblock, filled, valid: valid as u32, stream });
             laid.filter(|laid| laid.filled > 0)
         };
         laid.extend(open(Stream::HOST, of_host, -1.0, rng));
@@ -327,14 +328,14 @@ impl PageConfig {
             let age = (mean + variance.sqrt() * normal(rng)).max(0.0);
             let stream = if rng.chance(share_of_copies) { Stream::COPIES } else { Stream::HOST };
             let valid = valid.round().clamp(0.0, f64::from(slots)) as u32;
-            laid.push(Laid { age, superblock, filled: slots, valid, stream });
+            laid.push(SteadySuperblock { age, superblock, filled: slots, valid, stream });
         }
         Self::settle(&mut laid[first..], opened - first, live, rng);
     }
 
     /// Changes the valid units of a pool until they are `live` in total. Random closed superblocks change first; the
     /// open ones, which are the first of `pool`, change only if no closed one can.
-    fn settle(pool: &mut [Laid], open: usize, live: u32, rng: &mut Rng) {
+    fn settle(pool: &mut [SteadySuperblock], open: usize, live: u32, rng: &mut Rng) {
         let has = pool.iter().map(|laid| u64::from(laid.valid)).sum::<u64>();
         let mut lacks = i64::from(live) - has as i64;
         let closed = (pool.len() - open) as u64;
@@ -360,9 +361,9 @@ impl PageConfig {
     fn program(
         &self,
         media: &mut Media,
-        all: &[Laid],
+        all: &[SteadySuperblock],
         rng: &mut Rng,
-        planted: Planted,
+        planted: PlantedBug,
         note: &mut dyn FnMut(&[Lpn], u32),
     ) {
         let units = u64::from(self.units);

@@ -83,7 +83,7 @@ enum HostPolicy {
     BloomFilters(BloomFilters),
     Oracle(Oracle),
     Formula(ByFormula),
-    Own(Box<dyn own::Cloned>),
+    Own(Box<dyn own::CloneablePolicy>),
 }
 
 impl StreamPolicy for HostPolicy {

@@ -26,7 +26,7 @@ use super::block_manager::pool::Holds;
 use super::block_manager::write_queue::Assembly;
 use super::mapping::Mapping;
 use super::streams::Streams;
-use super::{Kind, PageConfig};
+use super::{ListPurpose, PageConfig};
 use crate::port::{Flash, Owners, PageWrite};
 use crate::sabotage::Sabotage;
 use crate::toolkit::{push_unit, read_rest};
@@ -346,7 +346,7 @@ impl Writer {
         let list = match chosen.queue.open.list {
             Some(list) => list,
             None => {
-                let list = flash.backend.open_list(Class::Other, Kind::Write as u32);
+                let list = flash.backend.open_list(Class::Other, ListPurpose::Write as u32);
                 chosen.queue.open.list = Some(list);
                 self.touched.push(pool);
                 list

@@ -83,12 +83,12 @@ pub trait FlushLog {
     fn end_log(&mut self, flash: &mut Flash<'_>, owners: &dyn Owners, version: u32);
 
     /// Takes the data that recovery found only in the log. The device returns them to the write buffer.
-    fn take_saved(&mut self) -> Vec<Saved>;
+    fn take_saved(&mut self) -> Vec<SavedSectors>;
 }
 
 /// Sectors of a mapping unit that recovery found in a log of flushes, and that return to the write buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Saved {
+pub struct SavedSectors {
     /// The mapping unit.
     pub lpn: Lpn,
     /// The sectors, one bit each.

@@ -7,7 +7,7 @@ use flash::backend::{Cause, Class, Slot};
 use flash::nand::{Geometry, Spare, Stream, Target};
 
 use super::SimpleWrite;
-use super::traffic::{Kind, Traffic};
+use super::traffic::{ListTag, Traffic};
 use crate::port::{Flash, Owners};
 use crate::toolkit::{add_read, push_unit, read_rest};
 
@@ -76,7 +76,7 @@ impl SimpleCommands<'_, '_> {
         let Self { flash, owners, traffic } = self;
         let (superblock, offset) = flash.backend.geometry().locate(to);
         let old = old.filter(|_| !unit.is_whole(flash.backend.geometry().sectors));
-        let list = flash.backend.open_list(Class::Other, Kind::Write as u32);
+        let list = flash.backend.open_list(Class::Other, ListTag::Write as u32);
         let program = flash.backend.add_program(list, Cause::Host, Target { superblock, offset }, Stream::HOST);
         owners.charge(unit.owner);
         let slot = push_unit(flash, *owners, program, &unit);
@@ -91,7 +91,7 @@ impl SimpleCommands<'_, '_> {
     pub fn copy(&mut self, from: Psn, to: Psn) {
         let Self { flash, traffic, .. } = self;
         let (superblock, offset) = flash.backend.geometry().locate(to);
-        let list = flash.backend.open_list(Class::Other, Kind::Copy as u32);
+        let list = flash.backend.open_list(Class::Other, ListTag::Copy as u32);
         let (read, source) = add_read(flash.backend, list, Cause::Gc, Slot { psn: from, ..Slot::default() });
         let program = flash.backend.add_program(list, Cause::Gc, Target { superblock, offset }, Stream::COPIES);
         let slot = flash.backend.push_slot(program, Slot::default());

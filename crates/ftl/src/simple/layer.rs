@@ -5,11 +5,11 @@ use base::units::{Lpn, Time};
 use flash::backend::{Cause, List, Op};
 use flash::nand::{Media, Spare};
 
-use super::traffic::{Kind, Traffic};
-use super::{Done, SimpleCommands, SimpleDrive, SimpleFtl, SimpleWrite};
+use super::traffic::{ListTag, Traffic};
+use super::{CommandEnd, SimpleCommands, SimpleDrive, SimpleFtl, SimpleWrite};
 use crate::port::{Flash, Ftl, Owner, Owners, PageRead, PageWrite, PowerCycle, Service};
-use crate::sabotage::{Planted, Sabotage};
-use crate::toolkit::{Commands, Programmed, Slots, Versions, add_read};
+use crate::sabotage::{PlantedBug, Sabotage};
+use crate::toolkit::{Commands, ProgramSlot, Slots, Versions, add_read};
 
 /// A simple FTL, and the state that the layer keeps for it.
 #[derive(Clone, Debug)]
@@ -19,11 +19,11 @@ pub(super) struct Layer<F> {
     found: u32,
     versions: Versions,
     traffic: Traffic,
-    planted: Planted,
+    planted: PlantedBug,
 }
 
 impl<F: SimpleFtl> Layer<F> {
-    pub(super) fn mount(drive: &SimpleDrive<'_>, planted: Planted) -> Self {
+    pub(super) fn mount(drive: &SimpleDrive<'_>, planted: PlantedBug) -> Self {
         let ftl = F::mount(drive);
         let mut versions = Versions::default();
         for psn in (0..drive.geometry.slot_count()).map(base::units::Psn::new) {
@@ -46,7 +46,7 @@ impl<F: SimpleFtl> Layer<F> {
         let Self { ftl, traffic, .. } = self;
         call(ftl, &mut SimpleCommands { flash, owners, traffic });
         while let Some(block) = traffic.next_retired() {
-            ftl.done(&mut SimpleCommands { flash, owners, traffic }, Done::Retired(block));
+            ftl.done(&mut SimpleCommands { flash, owners, traffic }, CommandEnd::Retired(block));
         }
     }
 
@@ -61,7 +61,7 @@ impl<F: SimpleFtl> Layer<F> {
     }
 
     /// Ends a write or a copy: its reads are over, and its program has succeeded or failed.
-    fn program_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>, kind: Kind) {
+    fn program_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>, kind: ListTag) {
         let service = Service::of(flash.backend.list(list));
         let mut commands = Commands::of(flash.backend, list);
         let (mut source, mut end) = (None, None);
@@ -72,16 +72,16 @@ impl<F: SimpleFtl> Layer<F> {
                 continue;
             }
             self.traffic.end_program(handle, target.superblock);
-            end = Some((Programmed::of(flash.backend, handle, (target, failed), 0), target.superblock));
+            end = Some((ProgramSlot::of(flash.backend, handle, (target, failed), 0), target.superblock));
         }
-        let (Programmed { slot, psn, torn }, superblock) = end.expect("each of these lists has a program");
+        let (ProgramSlot { slot, psn, torn }, superblock) = end.expect("each of these lists has a program");
         flash.backend.release(list);
         if let Some(source) = source {
             self.traffic.end_read(flash, source);
         }
-        let copy = source.filter(|_| kind == Kind::Copy);
+        let copy = source.filter(|_| kind == ListTag::Copy);
         if torn && !self.planted.is(Sabotage::FailureIgnored) {
-            self.call(flash, owners, |ftl, flash| ftl.done(flash, Done::Failed { superblock, copy }));
+            self.call(flash, owners, |ftl, flash| ftl.done(flash, CommandEnd::Failed { superblock, copy }));
             if copy.is_none() {
                 // The owner still has the data, so the FTL writes it again.
                 let again = SimpleWrite(PageWrite::again(&slot));
@@ -90,8 +90,8 @@ impl<F: SimpleFtl> Layer<F> {
             return;
         }
         let done = match copy {
-            Some(from) => Done::Copied { lpn: slot.lpn, from, to: psn },
-            None => Done::Written { lpn: slot.lpn, to: psn },
+            Some(from) => CommandEnd::Copied { lpn: slot.lpn, from, to: psn },
+            None => CommandEnd::Written { lpn: slot.lpn, to: psn },
         };
         self.call(flash, owners, |ftl, flash| ftl.done(flash, done));
         if copy.is_none() {
@@ -108,7 +108,7 @@ impl<F: SimpleFtl> Layer<F> {
         if failed {
             flash.backend.media_mut().retire(block);
         }
-        let done = if failed { Done::Retired(block) } else { Done::Erased(block) };
+        let done = if failed { CommandEnd::Retired(block) } else { CommandEnd::Erased(block) };
         self.call(flash, owners, |ftl, flash| ftl.done(flash, done));
     }
 }
@@ -133,7 +133,7 @@ impl<F: SimpleFtl> Ftl for Layer<F> {
     fn read(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
         let Some(psn) = self.ftl.place(lpn) else { return false };
         self.traffic.begin_read(flash, psn);
-        let list = flash.backend.open_list(owners.read_class(wanted.owner), Kind::Read as u32);
+        let list = flash.backend.open_list(owners.read_class(wanted.owner), ListTag::Read as u32);
         add_read(flash.backend, list, Cause::Host, wanted.slot(lpn, psn));
         owners.charge(wanted.owner);
         flash.submit(list);
@@ -150,10 +150,10 @@ impl<F: SimpleFtl> Ftl for Layer<F> {
     }
 
     fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
-        match Kind::of(flash.backend.list(list)) {
-            Kind::Read => self.read_finished(flash, owners, list),
-            kind @ (Kind::Write | Kind::Copy) => self.program_finished(flash, owners, list, kind),
-            Kind::Erase => self.erase_finished(flash, owners, list),
+        match ListTag::of(flash.backend.list(list)) {
+            ListTag::Read => self.read_finished(flash, owners, list),
+            kind @ (ListTag::Write | ListTag::Copy) => self.program_finished(flash, owners, list, kind),
+            ListTag::Erase => self.erase_finished(flash, owners, list),
         }
     }
 

@@ -6,19 +6,19 @@ use flash::backend::{Cause, Class, Command, List};
 use flash::nand::Geometry;
 
 use crate::port::Flash;
-use crate::sabotage::{Planted, Sabotage};
+use crate::sabotage::{PlantedBug, Sabotage};
 use crate::toolkit::Gates;
 
 /// The kind of a command list, which is its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ListTag {
     Read,
     Write,
     Copy,
     Erase,
 }
 
-impl Kind {
+impl ListTag {
     pub(super) fn of(list: &List) -> Self {
         [Self::Read, Self::Write, Self::Copy, Self::Erase][list.tag() as usize]
     }
@@ -26,7 +26,7 @@ impl Kind {
 
 /// The numbers of commands of one block that have not ended.
 #[derive(Clone, Copy, Debug, Default)]
-struct Under {
+struct BlockTraffic {
     reads: u32,
     programs: u32,
     /// The latest program, until it has ended.
@@ -36,7 +36,7 @@ struct Under {
 /// The commands that have not ended, by block, and the blocks whose erase waits for reads.
 #[derive(Clone, Debug)]
 pub(super) struct Traffic {
-    blocks: Vec<Under>,
+    blocks: Vec<BlockTraffic>,
     /// The programs that wait for a read, by block: later programs of the block wait for them, so that its pages are
     /// programmed in order.
     gates: Gates<SuperblockId>,
@@ -45,14 +45,14 @@ pub(super) struct Traffic {
     /// Blocks that are retired without an erase, because a program has failed there.
     retired: Vec<SuperblockId>,
     dies: u32,
-    planted: Planted,
+    planted: PlantedBug,
     /// Programs and erases that have not ended.
     under_way: u32,
 }
 
 impl Traffic {
-    pub(super) fn new(geometry: &Geometry, planted: Planted) -> Self {
-        let blocks = vec![Under::default(); geometry.superblock_count() as usize];
+    pub(super) fn new(geometry: &Geometry, planted: PlantedBug) -> Self {
+        let blocks = vec![BlockTraffic::default(); geometry.superblock_count() as usize];
         let dies = geometry.die_count();
         Self { blocks, gates: Gates::default(), unread: Vec::new(), retired: Vec::new(), dies, planted, under_way: 0 }
     }
@@ -63,7 +63,7 @@ impl Traffic {
 
     /// Bytes of the tables of an array of `blocks` blocks.
     pub(super) const fn memory(blocks: u32) -> u64 {
-        blocks as u64 * size_of::<Under>() as u64
+        blocks as u64 * size_of::<BlockTraffic>() as u64
     }
 
     pub(super) const fn under_way(&self) -> u32 {
@@ -141,7 +141,7 @@ impl Traffic {
             flash.backend.media_mut().retire(block);
             return self.retired.push(block);
         }
-        let list = flash.backend.open_list(Class::Other, Kind::Erase as u32);
+        let list = flash.backend.open_list(Class::Other, ListTag::Erase as u32);
         flash.backend.add_erase(list, Cause::Gc, block);
         flash.submit(list);
     }

@@ -10,7 +10,7 @@ use super::free_list::{FreeLists, FreeOrder};
 
 /// The use and the pages of a physical block.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
+pub(super) struct PhysicalBlock {
     /// The logical block to whose chain the block belongs.
     pub(super) lba: Option<NonMaxU32>,
     /// The next block of the chain (the paper's LB table).
@@ -30,14 +30,14 @@ pub(super) struct Block {
     pub(super) base: u32,
 }
 
-impl Block {
+impl PhysicalBlock {
     /// The logical block to whose chain the block belongs.
     pub(super) fn lba(&self) -> Option<u32> {
         self.lba.map(NonMaxU32::get)
     }
 }
 
-const NEW: Block = Block {
+const NEW: PhysicalBlock = PhysicalBlock {
     lba: None,
     next: None,
     programmed: 0,
@@ -52,19 +52,19 @@ const NEW: Block = Block {
 /// All physical blocks, and the lists of spare ones.
 #[derive(Clone, Debug)]
 pub(super) struct Blocks {
-    blocks: Vec<Block>,
+    blocks: Vec<PhysicalBlock>,
     free: FreeLists,
 }
 
 impl Index<u32> for Blocks {
-    type Output = Block;
-    fn index(&self, block: u32) -> &Block {
+    type Output = PhysicalBlock;
+    fn index(&self, block: u32) -> &PhysicalBlock {
         &self.blocks[block as usize]
     }
 }
 
 impl IndexMut<u32> for Blocks {
-    fn index_mut(&mut self, block: u32) -> &mut Block {
+    fn index_mut(&mut self, block: u32) -> &mut PhysicalBlock {
         &mut self.blocks[block as usize]
     }
 }
@@ -76,7 +76,7 @@ impl Blocks {
 
     /// Bytes for `count` blocks, all of them spare.
     pub(super) const fn memory(count: u64) -> u64 {
-        count * size_of::<Block>() as u64 + FreeLists::memory(count)
+        count * size_of::<PhysicalBlock>() as u64 + FreeLists::memory(count)
     }
 
     /// The blocks of all dies, none of them spare.
@@ -102,7 +102,7 @@ impl Blocks {
     }
 
     pub(super) fn put(&mut self, block: u32, erases: u32) {
-        self[block] = Block { spare: true, ..NEW };
+        self[block] = PhysicalBlock { spare: true, ..NEW };
         self.free.put(block, erases);
     }
 

@@ -12,8 +12,8 @@ use base::nonmax::NonMaxU32;
 use base::prefetch::prefetch;
 use flash::nand::Mode;
 
-use super::blocks::{Block, Blocks};
-use super::place::Place;
+use super::blocks::{Blocks, PhysicalBlock};
+use super::place::PagePlace;
 use super::recency::Recency;
 
 /// The chain of a logical block.
@@ -101,7 +101,7 @@ impl Chains {
     /// first page of the half in question.
     pub(super) fn lacks_half(&self, lba: u32, base: u32) -> bool {
         let Chain { data: Some(data), second_data: None, .. } = self.chains[lba as usize] else { return false };
-        let Block { mode, base: its, .. } = self.blocks[data.get()];
+        let PhysicalBlock { mode, base: its, .. } = self.blocks[data.get()];
         mode == Mode::Slc && its != base && !self.has_log(lba)
     }
 
@@ -155,7 +155,7 @@ impl Chains {
     /// Takes a page for the data of `offset` in a logical block: the page at that offset of the data block if nothing
     /// at or behind it has been programmed, otherwise the next page of the log block. Takes a spare block if needed and
     /// if more than `reserve` blocks are spare.
-    pub(super) fn place(&mut self, lba: u32, offset: u32, reserve: u32) -> Place {
+    pub(super) fn place(&mut self, lba: u32, offset: u32, reserve: u32) -> PagePlace {
         let Chain { data, second_data, last } = self.chains[lba as usize];
         for data in [data, second_data].into_iter().flatten().map(NonMaxU32::get) {
             let room = self.room(data);
@@ -164,19 +164,19 @@ impl Chains {
             if !block.failing && (block.programmed..room).contains(&page) {
                 block.in_order &= page == block.programmed;
                 block.programmed = page + 1;
-                return Place::At(data, page);
+                return PagePlace::At(data, page);
             }
         }
         let takes_more = |log: &u32| {
-            let Block { failing, programmed, .. } = self.blocks[*log];
+            let PhysicalBlock { failing, programmed, .. } = self.blocks[*log];
             !failing && programmed < self.room(*log)
         };
         let log = last.map(NonMaxU32::get).filter(|_| self.has_log(lba)).filter(takes_more);
         let Some(log) = log else {
             if self.blocks.spare() <= reserve {
-                return Place::NoBlock;
+                return PagePlace::NoBlock;
             }
-            let Some(block) = self.blocks.take() else { return Place::NoBlock };
+            let Some(block) = self.blocks.take() else { return PagePlace::NoBlock };
             self.blocks[block].mode = self.mode(lba);
             self.append(lba, block);
             return self.place(lba, offset, reserve);
@@ -194,7 +194,7 @@ impl Chains {
                 self.full.push_back(lba);
             }
         }
-        Place::At(log, page)
+        PagePlace::At(log, page)
     }
 
     /// The block that can become the data block without a copy: the last log block, if all its pages are in order and
@@ -240,7 +240,7 @@ mod tests {
 
     fn fill(chains: &mut Chains, lba: u32) {
         for offset in 0..4 {
-            let Place::At(block, page) = chains.place(lba, offset, 0) else { panic!("a place") };
+            let PagePlace::At(block, page) = chains.place(lba, offset, 0) else { panic!("a place") };
             assert_eq!(page, offset);
             chains.blocks[block].valid += 1;
         }
@@ -252,7 +252,7 @@ mod tests {
         fill(&mut chains, 0);
         assert!(!chains.has_log(0));
         for (update, expected) in [(3, (1, 0)), (1, (1, 1)), (1, (1, 2)), (0, (1, 3)), (2, (2, 0))] {
-            assert_eq!(chains.place(0, update, 0), Place::At(expected.0, expected.1));
+            assert_eq!(chains.place(0, update, 0), PagePlace::At(expected.0, expected.1));
         }
         assert_eq!(chains.chain(0).collect::<Vec<_>>(), [0, 1, 2]);
     }
@@ -263,8 +263,8 @@ mod tests {
         for _ in 0..6 {
             chains.blocks.take();
         }
-        assert_eq!(chains.place(0, 0, 2), Place::NoBlock);
-        assert_eq!(chains.place(0, 0, 1), Place::At(6, 0));
+        assert_eq!(chains.place(0, 0, 2), PagePlace::NoBlock);
+        assert_eq!(chains.place(0, 0, 1), PagePlace::At(6, 0));
     }
 
     #[test]
@@ -274,7 +274,7 @@ mod tests {
         chains.place(0, 2, 0);
         chains.place(2, 1, 0);
         for offset in 0..4 {
-            let Place::At(block, _) = chains.place(1, offset, 0) else { panic!("a place") };
+            let PagePlace::At(block, _) = chains.place(1, offset, 0) else { panic!("a place") };
             chains.blocks[block].valid += 1;
             chains.blocks[1].valid -= 1;
         }
@@ -294,7 +294,7 @@ mod tests {
         let mut chains = chains();
         (0..3).for_each(|lba| fill(&mut chains, lba));
         for lba in [1, 2, 0, 0, 0, 0] {
-            assert!(matches!(chains.place(lba, 2, 0), Place::At(..)));
+            assert!(matches!(chains.place(lba, 2, 0), PagePlace::At(..)));
         }
         let mut old = Vec::new();
         assert_eq!(chains.victim(), Some(0));
@@ -319,11 +319,11 @@ mod tests {
             }
         }
         for (offset, expected) in [(3, (1, 1)), (0, (0, 0)), (1, (0, 1))] {
-            assert_eq!(chains.place(0, offset, 0), Place::At(expected.0, expected.1), "{offset}");
+            assert_eq!(chains.place(0, offset, 0), PagePlace::At(expected.0, expected.1), "{offset}");
         }
         assert!(!chains.has_log(0));
         for (offset, expected) in [(2, (2, 0)), (3, (2, 1)), (3, (3, 0))] {
-            assert_eq!(chains.place(0, offset, 0), Place::At(expected.0, expected.1), "{offset}");
+            assert_eq!(chains.place(0, offset, 0), PagePlace::At(expected.0, expected.1), "{offset}");
         }
         assert_eq!(chains.logs(0).collect::<Vec<_>>(), [2, 3]);
         let mut old = Vec::new();

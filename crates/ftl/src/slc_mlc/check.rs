@@ -6,9 +6,9 @@ use flash::nand::{Media, Mode, Spare};
 use super::SlcMlcFtl;
 use super::chains::Chains;
 use super::disk::Disk;
-use super::mapping::Mapping;
+use super::mapping::SlcMlcMapping;
 use super::page_map::{PageMap, Role};
-use super::slc::SectorAt;
+use super::slc::SectorSlot;
 
 impl SlcMlcFtl {
     /// Checks the invariants that hold between two events.
@@ -33,8 +33,8 @@ impl Disk {
         // For each block, the number of chains or roles that use it.
         let mut parts = vec![0; valid.len()];
         match &self.mlc.mapping {
-            Mapping::Chains(chains) => self.check_chains(chains, media, &mut parts),
-            Mapping::Pages(pages) => check_pages(pages, &mut parts),
+            SlcMlcMapping::Chains(chains) => self.check_chains(chains, media, &mut parts),
+            SlcMlcMapping::Pages(pages) => check_pages(pages, &mut parts),
         }
         for block in blocks.spares() {
             assert!(media.is_erased(SuperblockId::new(block)), "block {block} is spare and holds something");
@@ -83,8 +83,8 @@ impl Disk {
     fn check_slc(&self, media: &Media) {
         let Some(slc) = &self.slc else { return };
         let mut held = vec![0; self.mlc.units() as usize];
-        let regulars = slc.table.regulars().map(|(sector, place)| SectorAt { sector, place });
-        for SectorAt { sector, place } in regulars.chain(slc.unplaced.iter().copied()) {
+        let regulars = slc.table.regulars().map(|(sector, place)| SectorSlot { sector, place });
+        for SectorSlot { sector, place } in regulars.chain(slc.unplaced.iter().copied()) {
             let spare = media.spare(Psn::new(place));
             assert!(matches!(spare, Spare::Data { lpn, .. } if lpn.get() == sector), "sector {sector}: {spare:?}");
             assert!(slc.log.holds(slc.block_of(place).get()), "sector {sector} is not between tail and head");

@@ -14,15 +14,15 @@ use flash::nand::{Media, Spare, Stream, Target};
 
 use super::disk::Disk;
 use super::due::put_back;
-use super::next::{Array, Next, Outcome, Wakeup};
+use super::next::{ArrayKind, Next, TaskOutcome, Wakeup};
 use super::pages::Store;
-use super::slc::{SectorAt, Slc};
+use super::slc::{SectorSlot, Slc};
 use crate::port::Flash;
 use crate::sabotage::Sabotage;
 use crate::toolkit::Commands;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum CleaningPhase {
     Begun,
     /// Sectors are being copied to the head.
     Copying,
@@ -34,37 +34,37 @@ enum Phase {
 /// The cleaning of a tail block: a task.
 #[derive(Clone, Debug)]
 pub(super) struct Clean {
-    phase: Phase,
+    phase: CleaningPhase,
 }
 
 impl Clean {
     pub(super) const fn new() -> Self {
-        Self { phase: Phase::Begun }
+        Self { phase: CleaningPhase::Begun }
     }
 
     pub(super) fn step(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, wakeup: Wakeup) -> Next<Store> {
         match self.phase {
-            Phase::Begun => match copy_tail(disk, flash) {
+            CleaningPhase::Begun => match copy_tail(disk, flash) {
                 Some(list) => {
-                    self.phase = Phase::Copying;
-                    Next::List(Array::Slc, list)
+                    self.phase = CleaningPhase::Copying;
+                    Next::List(ArrayKind::Slc, list)
                 }
                 None => self.write_back(disk, flash),
             },
-            Phase::Copying => {
+            CleaningPhase::Copying => {
                 copied(disk, flash, wakeup.list());
                 self.write_back(disk, flash)
             }
-            Phase::WritingBack => match erase_tail(disk, flash) {
+            CleaningPhase::WritingBack => match erase_tail(disk, flash) {
                 Some(list) => {
-                    self.phase = Phase::Erasing;
-                    Next::List(Array::Slc, list)
+                    self.phase = CleaningPhase::Erasing;
+                    Next::List(ArrayKind::Slc, list)
                 }
-                None => Next::Ended(Outcome::Done),
+                None => Next::Ended(TaskOutcome::Done),
             },
-            Phase::Erasing => {
+            CleaningPhase::Erasing => {
                 erased(disk, flash, wakeup.list());
-                Next::Ended(Outcome::Done)
+                Next::Ended(TaskOutcome::Done)
             }
         }
     }
@@ -76,18 +76,18 @@ impl Clean {
         disk.counts.written_back += sectors.len() as u64;
         let above = Store::of_sectors(disk, sectors.iter().map(|found| found.sector), Cause::Merge);
         put_back(&mut disk.vectors.tail, &mut sectors);
-        self.phase = Phase::WritingBack;
+        self.phase = CleaningPhase::WritingBack;
         Next::First(above)
     }
 }
 
 /// The valid sectors of the tail, by slot.
-fn tail_sectors(slc: &Slc, media: &Media) -> impl Iterator<Item = SectorAt> {
+fn tail_sectors(slc: &Slc, media: &Media) -> impl Iterator<Item = SectorSlot> {
     let first = slc.log.tail().get() * slc.geometry.superblock_slots();
     let places = first..first + slc.geometry.superblock_slots();
     places.filter_map(move |place| match media.spare(Psn::new(place)) {
         Spare::Data { lpn, .. } if slc.table.regular(lpn.get()) == Some(place) => {
-            Some(SectorAt { sector: lpn.get(), place })
+            Some(SectorSlot { sector: lpn.get(), place })
         }
         _ => None,
     })
@@ -101,7 +101,7 @@ fn copy_tail(disk: &mut Disk, flash: &mut Flash<'_>) -> Option<Handle<List>> {
     let Disk { spec, mlc, slc, counts, vectors, .. } = disk;
     let slc = slc.as_mut().expect("it is being cleaned");
     counts.cleaned += 1;
-    let page_of = |found: &SectorAt| slc.geometry.page_of(Psn::new(found.place));
+    let page_of = |found: &SectorSlot| slc.geometry.page_of(Psn::new(found.place));
     counts.tail_pages += sectors.chunk_by(|a, b| page_of(a) == page_of(b)).count() as u64;
     let (next, room) = slc.log.room();
     let per_block = mlc.pages * mlc.geometry.sectors;
@@ -154,7 +154,7 @@ fn copied(disk: &mut Disk, flash: &mut Flash<'_>, list: Handle<List>) {
         for (i, (_, slot)) in (0..).zip(slc_array.slots(handle)) {
             let psn = slc.geometry.slot(command.target.superblock, command.target.offset + i);
             let sector = slot.lpn.get();
-            slc.set(SectorAt { sector, place: psn.get() }, sector / sectors, true);
+            slc.set(SectorSlot { sector, place: psn.get() }, sector / sectors, true);
         }
     }
     slc_array.release(list);

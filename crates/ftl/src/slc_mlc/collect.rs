@@ -14,15 +14,15 @@ use flash::nand::{Mode, Spare, Stream};
 use super::disk::Disk;
 use super::due::{PageCopy, Vectors, put_back};
 use super::gather::{Gatherer, Program, add_program, each_gathered, hand_over, hand_rest_over};
-use super::mapping::Mapping;
-use super::next::{Array, Next, Outcome, Wakeup};
+use super::mapping::SlcMlcMapping;
+use super::next::{ArrayKind, Next, TaskOutcome, Wakeup};
 use super::page_map::Frontier;
-use super::place::Place;
+use super::place::PagePlace;
 use crate::port::Flash;
 use crate::toolkit::{Slots, add_read};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum CollectionPhase {
     /// The valid pages have not been found yet.
     Begun,
     /// The sectors in the SLC flash are being read.
@@ -40,7 +40,7 @@ enum Phase {
 pub(super) struct Collection {
     block: u32,
     cause: Cause,
-    phase: Phase,
+    phase: CollectionPhase,
     /// The worn block that wear levelling copies to; none for garbage collection.
     onto: Option<u32>,
     moves: Vec<PageCopy>,
@@ -49,16 +49,16 @@ pub(super) struct Collection {
 impl Collection {
     /// Begins the collection of a block. `onto` is the worn block that wear levelling copies to, a spare one.
     pub(super) fn new(vectors: &mut Vectors, block: u32, cause: Cause, onto: Option<u32>) -> Self {
-        Self { block, cause, phase: Phase::Begun, onto, moves: std::mem::take(&mut vectors.copies) }
+        Self { block, cause, phase: CollectionPhase::Begun, onto, moves: std::mem::take(&mut vectors.copies) }
     }
 
     pub(super) fn step(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, wakeup: Wakeup) -> Next {
         match self.phase {
-            Phase::Begun => self.begin(disk, flash),
-            Phase::Gathering => self.fetch(flash, Some(wakeup.list())),
-            Phase::Fetching { gathered } => self.write(flash, gathered, wakeup.list()),
-            Phase::Writing => self.written(disk, flash, wakeup.list()),
-            Phase::Erasing => {
+            CollectionPhase::Begun => self.begin(disk, flash),
+            CollectionPhase::Gathering => self.fetch(flash, Some(wakeup.list())),
+            CollectionPhase::Fetching { gathered } => self.write(flash, gathered, wakeup.list()),
+            CollectionPhase::Writing => self.written(disk, flash, wakeup.list()),
+            CollectionPhase::Erasing => {
                 disk.mlc.blocks_erased(flash.backend, wakeup.list());
                 self.erased(disk, flash)
             }
@@ -67,14 +67,14 @@ impl Collection {
 
     fn begin(&mut self, disk: &mut Disk, flash: &mut Flash<'_>) -> Next {
         if !self.find_moves(disk, flash) {
-            return self.end(disk, Outcome::NoBlock);
+            return self.end(disk, TaskOutcome::NoBlock);
         }
         if self.moves.is_empty() {
             return self.erase(disk, flash);
         }
         if let Some(list) = self.gather(disk, flash) {
-            self.phase = Phase::Gathering;
-            return Next::List(Array::Slc, list);
+            self.phase = CollectionPhase::Gathering;
+            return Next::List(ArrayKind::Slc, list);
         }
         self.fetch(flash, None)
     }
@@ -89,17 +89,17 @@ impl Collection {
             if disk.mlc.psn_of(lpn.get()) != Some(from) {
                 continue;
             }
-            let Mapping::Pages(pages) = &mut disk.mlc.mapping else { unreachable!("chains are folded") };
+            let SlcMlcMapping::Pages(pages) = &mut disk.mlc.mapping else { unreachable!("chains are folded") };
             let onto = self.onto.filter(|onto| !pages.blocks[*onto].failing);
             let place = match onto {
                 Some(onto) => {
                     let page = pages.blocks[onto].programmed;
                     pages.blocks[onto].programmed += 1;
-                    Place::At(onto, page)
+                    PagePlace::At(onto, page)
                 }
                 None => pages.place(Frontier::Copies),
             };
-            let Place::At(block, page) = place else {
+            let PagePlace::At(block, page) = place else {
                 if !self.moves.is_empty() {
                     break;
                 }
@@ -135,8 +135,8 @@ impl Collection {
             let slot = Slot { psn: page.from, lpn: Lpn::new(page.lpn), ..Slot::default() };
             add_read(flash.backend, list, self.cause, slot);
         }
-        self.phase = Phase::Fetching { gathered };
-        Next::List(Array::Mlc, list)
+        self.phase = CollectionPhase::Fetching { gathered };
+        Next::List(ArrayKind::Mlc, list)
     }
 
     fn write(&mut self, flash: &mut Flash<'_>, gathered: Option<Handle<List>>, fetched: Handle<List>) -> Next {
@@ -159,8 +159,8 @@ impl Collection {
         }
         hand_over(flash, gathered, |at| self.moves[at].slot);
         flash.backend.release(fetched);
-        self.phase = Phase::Writing;
-        Next::List(Array::Mlc, list)
+        self.phase = CollectionPhase::Writing;
+        Next::List(ArrayKind::Mlc, list)
     }
 
     /// Maps the copies, which are on flash. Pages whose program failed are moved again.
@@ -176,7 +176,7 @@ impl Collection {
             disk.mlc.set(page.lpn, Some(to));
             disk.took_along(page.lpn, page.slc);
         }
-        self.phase = Phase::Begun;
+        self.phase = CollectionPhase::Begun;
         Next::Again
     }
 
@@ -195,23 +195,23 @@ impl Collection {
         let list = flash.backend.open_list(Class::Other, 0);
         flash.backend.add_erase(list, self.cause, SuperblockId::new(block));
         disk.counts.fold_erases += u64::from(self.cause == Cause::Gc);
-        self.phase = Phase::Erasing;
-        Next::List(Array::Mlc, list)
+        self.phase = CollectionPhase::Erasing;
+        Next::List(ArrayKind::Mlc, list)
     }
 
     fn erased(&mut self, disk: &mut Disk, flash: &Flash<'_>) -> Next {
-        if let (Some(onto), Mapping::Pages(pages)) = (self.onto, &mut disk.mlc.mapping) {
+        if let (Some(onto), SlcMlcMapping::Pages(pages)) = (self.onto, &mut disk.mlc.mapping) {
             if pages.blocks[onto].programmed > 0 {
                 pages.close(onto);
             } else {
                 pages.blocks.put(onto, flash.backend.media().erases(SuperblockId::new(onto)));
             }
         }
-        let outcome = if self.cause == Cause::Gc { Outcome::Reclaimed } else { Outcome::Done };
+        let outcome = if self.cause == Cause::Gc { TaskOutcome::Reclaimed } else { TaskOutcome::Done };
         self.end(disk, outcome)
     }
 
-    fn end(&mut self, disk: &mut Disk, outcome: Outcome) -> Next {
+    fn end(&mut self, disk: &mut Disk, outcome: TaskOutcome) -> Next {
         put_back(&mut disk.vectors.copies, &mut self.moves);
         Next::Ended(outcome)
     }

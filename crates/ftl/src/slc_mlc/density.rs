@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::place::block_bytes;
-use crate::toolkit::Every;
+use crate::toolkit::PeriodicTrigger;
 
 /// The keys of dynamic density control, which keeps frequently accessed logical blocks in SLC mode.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -97,7 +97,7 @@ pub(super) struct Density {
     pub(super) most: u32,
     /// The number of logical blocks that are in SLC mode.
     pub(super) count: u32,
-    rank_every: Every,
+    rank_every: PeriodicTrigger,
     /// Accesses to each logical block, halved at each ranking.
     counts: Vec<u16>,
     /// The counters at the last ranking, before they were halved; and the count from which a logical block is frequent.
@@ -126,7 +126,7 @@ impl Density {
         Self {
             most: spec.blocks(block) / 2,
             count: 0,
-            rank_every: Every::new(spec.rank_every),
+            rank_every: PeriodicTrigger::new(spec.rank_every),
             counts: vec![0; logical as usize],
             ranked: vec![0; logical as usize],
             frequent: u16::MAX,
@@ -275,7 +275,7 @@ mod tests {
         accesses(&mut density, &[0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5]);
         assert!((0..6).all(|lba| density.mode_of(lba, Mode::Full) == Mode::Full));
         let mut density = self::density();
-        density.rank_every = Every::new(2);
+        density.rank_every = PeriodicTrigger::new(2);
         accesses(&mut density, &[0, 1]);
         assert!((0..6).all(|lba| density.mode_of(lba, Mode::Full) == Mode::Full));
     }

@@ -7,13 +7,13 @@ use flash::nand::SectorMask;
 
 use super::counters::SlcMlcCounters;
 use super::due::Vectors;
-use super::mapping::Mapping;
+use super::mapping::SlcMlcMapping;
 use super::mlc::{Mlc, SpareScan};
-use super::next::Array;
+use super::next::ArrayKind;
 use super::slc::Slc;
 use super::spec::SlcMlcSpec;
 use crate::port::{Flash, PageWrite, full_mask};
-use crate::sabotage::Planted;
+use crate::sabotage::PlantedBug;
 
 /// The state of Chang's disk, except tasks and requests.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub(super) struct Disk {
     pub(super) vectors: Vectors,
     /// The mapping units of a small write that waits while the tail is cleaned.
     pub(super) interrupted: Vec<PageWrite>,
-    pub(super) planted: Planted,
+    pub(super) planted: PlantedBug,
 }
 
 impl Disk {
@@ -87,7 +87,7 @@ impl Disk {
     /// Looks up a logical block in the mapping cache. Returns false on a miss; the next list then scans the pages of
     /// the chain.
     pub(super) fn look_up(&mut self, lba: u32) -> bool {
-        let Mlc { mapping: Mapping::Chains(chains), cache, spare_scans, .. } = &mut self.mlc else { return true };
+        let Mlc { mapping: SlcMlcMapping::Chains(chains), cache, spare_scans, .. } = &mut self.mlc else { return true };
         if cache.look_up(lba) {
             return true;
         }
@@ -109,11 +109,11 @@ impl Disk {
     }
 
     /// Submits a list to one of the two arrays.
-    pub(super) fn submit(&self, flash: &mut Flash<'_>, array: Array, list: Handle<List>) {
+    pub(super) fn submit(&self, flash: &mut Flash<'_>, array: ArrayKind, list: Handle<List>) {
         match array {
-            Array::Mlc if self.mlc.mapping.is_parallel() => flash.submit(list),
-            Array::Mlc => flash.submit_serial(list),
-            Array::Slc => flash.submit_slc(list),
+            ArrayKind::Mlc if self.mlc.mapping.is_parallel() => flash.submit(list),
+            ArrayKind::Mlc => flash.submit_serial(list),
+            ArrayKind::Slc => flash.submit_slc(list),
         }
     }
 }

@@ -9,18 +9,18 @@ use base::units::Psn;
 use flash::backend::SlotRef;
 
 use super::requests::PendingRead;
-use super::slc::SectorAt;
+use super::slc::SectorSlot;
 use crate::port::PageWrite;
 
 /// A page to write to the MLC flash.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Due {
+pub(super) struct DuePage {
     pub(super) lpn: u32,
     /// The index of the host's mapping unit in the request; none if the page comes from the SLC flash.
     pub(super) unit: Option<NonMaxU32>,
 }
 
-impl Due {
+impl DuePage {
     /// The host's mapping unit among those of the request; none if the page comes from the SLC flash.
     pub(super) fn unit<'a>(&self, units: &'a [PageWrite]) -> Option<&'a PageWrite> {
         self.unit.map(|unit| &units[unit.get() as usize])
@@ -29,8 +29,8 @@ impl Due {
 
 /// A page that has a place in the MLC flash, to be programmed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Placed {
-    pub(super) due: Due,
+pub(super) struct PlacedPage {
+    pub(super) due: DuePage,
     pub(super) psn: Psn,
     /// Sectors that come from the host.
     given: SectorMask,
@@ -45,8 +45,8 @@ pub(super) struct Placed {
     pub(super) slot: Option<SlotRef>,
 }
 
-impl Placed {
-    pub(super) fn new(due: Due, unit: Option<&PageWrite>, psn: Psn) -> Self {
+impl PlacedPage {
+    pub(super) fn new(due: DuePage, unit: Option<&PageWrite>, psn: Psn) -> Self {
         let (given, version) = unit.map_or((0, 0), |unit| (unit.mask, unit.version));
         Self { due, psn, given, slc: 0, rest: None, version, lost: false, slot: None }
     }
@@ -104,12 +104,12 @@ pub(super) struct Vectors {
     pub(super) reads: Vec<PendingRead>,
     pub(super) units: Vec<PageWrite>,
     pub(super) smalls: Vec<SmallSector>,
-    pub(super) due: VecDeque<Due>,
-    pub(super) batch: Vec<Placed>,
+    pub(super) due: VecDeque<DuePage>,
+    pub(super) batch: Vec<PlacedPage>,
     pub(super) lpns: Vec<u32>,
     pub(super) copies: Vec<PageCopy>,
     pub(super) blocks: Vec<u32>,
-    pub(super) tail: Vec<SectorAt>,
+    pub(super) tail: Vec<SectorSlot>,
     pub(super) slots: Vec<SlotRef>,
 }
 

@@ -7,7 +7,7 @@ use base::units::{Bytes, SECTOR};
 use flash::backend::{Arbitration, Completion, Controllers, SlcTiming, Timing, Transfer};
 use flash::nand::Geometry;
 
-use super::{MappingSpec, SlcMlcConfig, SlcMlcSpec, ThresholdBy};
+use super::{ClusterMethod, MappingSpec, SlcMlcConfig, SlcMlcSpec};
 use crate::family::{Array, Config, Family, Setup, Site};
 use crate::idle::Idle;
 use crate::map_unit::MapSpec;
@@ -207,7 +207,7 @@ fn idle_keys(site: &Site<'_>, chang: &SlcMlcSpec) -> Vec<Idle> {
             Idle::new("ftl.chang.scan-data-blocks", pages && chang.scan_data_blocks, in_ram),
             Idle::new(
                 "ftl.chang.recluster-every",
-                recluster && chang.threshold == ThresholdBy::Fixed,
+                recluster && chang.threshold == ClusterMethod::Fixed,
                 "the threshold is fixed",
             ),
             Idle::new("ftl.chang.throttle-step", step && !chang.throttle, "the throttle is off"),

@@ -8,7 +8,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::toolkit::Every;
+use crate::toolkit::PeriodicTrigger;
 
 /// Size classes: 2^0 to 2^10 sectors.
 pub(crate) const SIZES: usize = 11;
@@ -18,8 +18,8 @@ pub(super) const FIRST: u32 = 8;
 
 /// The method that finds the clusters of write sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ThresholdBy {
+#[serde(rename = "ThresholdBy", rename_all = "kebab-case")]
+pub enum ClusterMethod {
     /// The best of all partitions of the sizes into two clusters.
     #[default]
     Partition,
@@ -30,7 +30,7 @@ pub enum ThresholdBy {
     Fixed,
 }
 
-impl ThresholdBy {
+impl ClusterMethod {
     /// All methods.
     pub const EVERY: [Self; 3] = [Self::Partition, Self::Alternation, Self::Fixed];
 }
@@ -38,15 +38,15 @@ impl ThresholdBy {
 /// The counts of writes by size, and the threshold.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
-    by: ThresholdBy,
+    by: ClusterMethod,
     counts: [u64; SIZES],
-    every: Every,
+    every: PeriodicTrigger,
     threshold: u32,
 }
 
 impl Filter {
-    pub(super) const fn new(by: ThresholdBy, period: u32) -> Self {
-        Self { by, counts: [0; SIZES], every: Every::new(period), threshold: FIRST }
+    pub(super) const fn new(by: ClusterMethod, period: u32) -> Self {
+        Self { by, counts: [0; SIZES], every: PeriodicTrigger::new(period), threshold: FIRST }
     }
 
     /// The largest write that counts as hot, in sectors.
@@ -61,9 +61,9 @@ impl Filter {
             return;
         }
         let class = match self.by {
-            ThresholdBy::Partition => by_partition(&self.counts),
-            ThresholdBy::Alternation => Some(by_alternation(&self.counts)),
-            ThresholdBy::Fixed => None,
+            ClusterMethod::Partition => by_partition(&self.counts),
+            ClusterMethod::Alternation => Some(by_alternation(&self.counts)),
+            ClusterMethod::Fixed => None,
         };
         if let Some(class) = class {
             self.threshold = 1 << class;
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn writes_of_one_size_leave_the_threshold_where_it_is() {
-        let mut filter = Filter::new(ThresholdBy::Partition, 1);
+        let mut filter = Filter::new(ClusterMethod::Partition, 1);
         (0..10).for_each(|_| filter.record(128));
         assert_eq!(filter.threshold(), 8);
         filter.record(16);
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn the_threshold_moves_when_the_period_is_over() {
-        let mut filter = Filter::new(ThresholdBy::Partition, 4);
+        let mut filter = Filter::new(ClusterMethod::Partition, 4);
         for sectors in [32, 32, 32] {
             filter.record(sectors);
             assert_eq!(filter.threshold(), 8);

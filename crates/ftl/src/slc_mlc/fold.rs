@@ -18,11 +18,11 @@ use super::disk::Disk;
 use super::due::{PageCopy, Vectors, put_back};
 use super::gather::{Gatherer, Program, add_program, hand_over, release_gathered};
 use super::mlc::Mlc;
-use super::next::{Array, Next, Outcome, Wakeup};
+use super::next::{ArrayKind, Next, TaskOutcome, Wakeup};
 use crate::port::Flash;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum FoldPhase {
     /// The valid pages have not been found yet.
     Begun,
     /// The sectors in the SLC flash are being read.
@@ -38,7 +38,7 @@ enum Phase {
 pub(super) struct Fold {
     lba: u32,
     cause: Cause,
-    phase: Phase,
+    phase: FoldPhase,
     /// The mode of the logical block after the fold.
     mode: Mode,
     /// The targets of the copies; SLC mode has one for each half with pages.
@@ -54,15 +54,15 @@ impl Fold {
     /// one.
     pub(super) fn new(vectors: &mut Vectors, Change { lba, mode }: Change, cause: Cause, target: Option<u32>) -> Self {
         let (copies, old) = (std::mem::take(&mut vectors.copies), std::mem::take(&mut vectors.blocks));
-        Self { lba, cause, phase: Phase::Begun, mode, targets: [target, None], copies, old }
+        Self { lba, cause, phase: FoldPhase::Begun, mode, targets: [target, None], copies, old }
     }
 
     pub(super) fn step(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, wakeup: Wakeup) -> Next {
         match self.phase {
-            Phase::Begun => self.begin(disk, flash),
-            Phase::Gathering => self.copy(disk, flash, Some(wakeup.list())),
-            Phase::Copying => self.copied(disk, flash, wakeup.list()),
-            Phase::Erasing { again } => {
+            FoldPhase::Begun => self.begin(disk, flash),
+            FoldPhase::Gathering => self.copy(disk, flash, Some(wakeup.list())),
+            FoldPhase::Copying => self.copied(disk, flash, wakeup.list()),
+            FoldPhase::Erasing { again } => {
                 disk.mlc.blocks_erased(flash.backend, wakeup.list());
                 self.erased(disk, again)
             }
@@ -91,11 +91,11 @@ impl Fold {
         if !self.take_targets(&mut disk.mlc) {
             // The disk counts as worn out until the next erase.
             disk.mlc.worn_out = true;
-            return self.end(disk, Outcome::NoBlock);
+            return self.end(disk, TaskOutcome::NoBlock);
         }
         if let Some(list) = self.gather(disk, flash) {
-            self.phase = Phase::Gathering;
-            return Next::List(Array::Slc, list);
+            self.phase = FoldPhase::Gathering;
+            return Next::List(ArrayKind::Slc, list);
         }
         self.copy(disk, flash, None)
     }
@@ -139,7 +139,7 @@ impl Fold {
     fn copy(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, gathered: Option<Handle<List>>) -> Next {
         let list = flash.backend.open_list(Class::Other, 0);
         let part = self.mode.pages(disk.mlc.pages, 2);
-        self.phase = Phase::Copying;
+        self.phase = FoldPhase::Copying;
         // Without content in sectors there is no data to hand over from the sectors that the copies take along.
         if self.mode == Mode::Full && (!flash.backend.has_content() || gathered.is_none()) {
             release_gathered(flash, gathered);
@@ -153,7 +153,7 @@ impl Fold {
                 (offset, Lpn::new(copy.lpn), copy.from)
             });
             flash.backend.push_serial_copies(set, list, pages);
-            return Next::List(Array::Mlc, list);
+            return Next::List(ArrayKind::Mlc, list);
         }
         for copy in &mut self.copies {
             let (_, offset) = disk.mlc.split(copy.lpn);
@@ -167,7 +167,7 @@ impl Fold {
             copy.slot = Some(add_program(flash.backend, list, self.cause, Some(read), program));
         }
         hand_over(flash, gathered, |at| self.copies[at].slot);
-        Next::List(Array::Mlc, list)
+        Next::List(ArrayKind::Mlc, list)
     }
 
     /// Ends the copies, which are on flash: the targets become the data blocks, and the old chain is erased.
@@ -237,8 +237,8 @@ impl Fold {
         }
         match list {
             Some(list) => {
-                self.phase = Phase::Erasing { again };
-                Next::List(Array::Mlc, list)
+                self.phase = FoldPhase::Erasing { again };
+                Next::List(ArrayKind::Mlc, list)
             }
             None => self.erased(disk, again),
         }
@@ -246,14 +246,14 @@ impl Fold {
 
     fn erased(&mut self, disk: &mut Disk, again: bool) -> Next {
         if again {
-            self.phase = Phase::Begun;
+            self.phase = FoldPhase::Begun;
             return Next::Again;
         }
-        let outcome = if self.cause == Cause::Gc { Outcome::Reclaimed } else { Outcome::Done };
+        let outcome = if self.cause == Cause::Gc { TaskOutcome::Reclaimed } else { TaskOutcome::Done };
         self.end(disk, outcome)
     }
 
-    fn end(&mut self, disk: &mut Disk, outcome: Outcome) -> Next {
+    fn end(&mut self, disk: &mut Disk, outcome: TaskOutcome) -> Next {
         put_back(&mut disk.vectors.copies, &mut self.copies);
         put_back(&mut disk.vectors.blocks, &mut self.old);
         Next::Ended(outcome)

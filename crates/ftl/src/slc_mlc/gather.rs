@@ -10,7 +10,7 @@ use flash::backend::{Backend, Cause, Class, Command, List, Slot, SlotRef};
 use flash::nand::SectorMask;
 use flash::nand::{Mode, Stream, Target};
 
-use super::slc::{SectorAt, Slc};
+use super::slc::{SectorSlot, Slc};
 use crate::port::{Flash, Owner};
 use crate::toolkit::{Slots, add_read};
 
@@ -31,7 +31,7 @@ impl Gatherer {
         flash: &mut Flash<'_>,
         slc: &Slc,
         cause: Cause,
-        SectorAt { sector, place }: SectorAt,
+        SectorSlot { sector, place }: SectorSlot,
         (at, owner): (usize, Owner),
     ) {
         let slc_array = flash.slc_array();
@@ -69,7 +69,7 @@ impl Gatherer {
             let sector = lpn * sectors + offset;
             let Some(place) = slc.place_of(sector) else { continue };
             found |= 1 << offset;
-            self.add(flash, slc, cause, SectorAt { sector, place }, of);
+            self.add(flash, slc, cause, SectorSlot { sector, place }, of);
         }
         found
     }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::blocks::Blocks;
 use super::chains::Chains;
 use super::page_map::{Frontier, PageMap};
-use super::place::{Place, RESERVE};
+use super::place::{PagePlace, RESERVE};
 
 /// The mapping of the MLC flash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -32,12 +32,12 @@ impl MappingSpec {
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Mapping {
+pub(super) enum SlcMlcMapping {
     Chains(Chains),
     Pages(PageMap),
 }
 
-impl Mapping {
+impl SlcMlcMapping {
     pub(super) const fn blocks(&self) -> &Blocks {
         match self {
             Self::Chains(chains) => &chains.blocks,
@@ -53,7 +53,7 @@ impl Mapping {
     }
 
     /// Finds and takes a place for a page of a logical block.
-    pub(super) fn place(&mut self, lba: u32, offset: u32) -> Place {
+    pub(super) fn place(&mut self, lba: u32, offset: u32) -> PagePlace {
         match self {
             Self::Chains(chains) => chains.place(lba, offset, RESERVE),
             Self::Pages(pages) => pages.place(Frontier::Host),
@@ -119,7 +119,7 @@ impl Mapping {
         chains
     }
 
-    /// The chains, mutably; panics like [`Mapping::chains`].
+    /// The chains, mutably; panics like [`SlcMlcMapping::chains`].
     pub(super) fn chains_mut(&mut self) -> &mut Chains {
         let Self::Chains(chains) = self else { panic!("a map of pages has no chains") };
         chains

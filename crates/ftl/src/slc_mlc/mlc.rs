@@ -8,7 +8,7 @@ use flash::nand::{Geometry, Media};
 use super::cache::MapCache;
 use super::density::Density;
 use super::due::PageCopy;
-use super::mapping::Mapping;
+use super::mapping::SlcMlcMapping;
 use super::throttle::Wear;
 use super::wear::DualPool;
 use crate::toolkit::{Commands, Map};
@@ -29,7 +29,7 @@ pub(super) struct Mlc {
     pub(super) endurance: u32,
     /// The place of each page (the paper's second-level mapping).
     pub(super) map: Map,
-    pub(super) mapping: Mapping,
+    pub(super) mapping: SlcMlcMapping,
     pub(super) cache: MapCache,
     /// The scans of a cache miss, which the next list does before its own commands.
     pub(super) spare_scans: Vec<SpareScan>,

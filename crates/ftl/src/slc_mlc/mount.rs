@@ -11,7 +11,7 @@ use base::units::{Span, SuperblockId};
 use flash::backend::Op;
 use flash::nand::{BlockBirth, Media, Mode, Spare};
 
-use super::blocks::{Block, Blocks};
+use super::blocks::{Blocks, PhysicalBlock};
 use super::cache::MapCache;
 use super::chains::Chains;
 use super::counters::{ArrayShape, SlcMlcCounters};
@@ -20,7 +20,7 @@ use super::disk::Disk;
 use super::due::Vectors;
 use super::free_list::FreeOrder;
 use super::log::CircularLog;
-use super::mapping::{Mapping, MappingSpec};
+use super::mapping::{MappingSpec, SlcMlcMapping};
 use super::mlc::Mlc;
 use super::page_map::PageMap;
 use super::place::block_bytes;
@@ -31,8 +31,8 @@ use super::task::Tasks;
 use super::wear::DualPool;
 use super::{SlcMlcConfig, SlcMlcFtl};
 use crate::port::Mount;
-use crate::sabotage::{Planted, Sabotage};
-use crate::toolkit::recovery::{self, Found};
+use crate::sabotage::{PlantedBug, Sabotage};
+use crate::toolkit::recovery::{self, MountState};
 use crate::toolkit::{Map, Versions};
 
 impl SlcMlcFtl {
@@ -43,14 +43,16 @@ impl SlcMlcFtl {
         let mut mlc = Mlc::new(config, media);
         let programmed = mlc.find_pages(media, &mut versions, from.planted);
         match mlc.mapping {
-            Mapping::Chains(_) => mlc.find_chains(media, &programmed),
-            Mapping::Pages(_) => mlc.close_all(&programmed),
+            SlcMlcMapping::Chains(_) => mlc.find_chains(media, &programmed),
+            SlcMlcMapping::Pages(_) => mlc.close_all(&programmed),
         }
         let mut counts =
             SlcMlcCounters { mlc: ArrayShape::new(media.geometry(), &config.timing), ..SlcMlcCounters::default() };
         counts.table_bytes = match mlc.mapping {
-            Mapping::Chains(_) => 2 * u64::from(mlc.units().div_ceil(mlc.pages) + mlc.geometry.superblock_count()),
-            Mapping::Pages(_) => 4 * u64::from(mlc.units()),
+            SlcMlcMapping::Chains(_) => {
+                2 * u64::from(mlc.units().div_ceil(mlc.pages) + mlc.geometry.superblock_count())
+            }
+            SlcMlcMapping::Pages(_) => 4 * u64::from(mlc.units()),
         };
         let mut slc = None;
         if let (Some(array), Some(slc_array)) = (&config.slc_array, from.slc_array) {
@@ -109,10 +111,10 @@ impl Mlc {
         let wear = &config.wear;
         let order = if wear.dynamic { FreeOrder::Wear } else { FreeOrder::Age };
         let mapping = match spec.mapping {
-            MappingSpec::Chains => Mapping::Chains(Chains::new(logical, pages, Blocks::new(blocks, 1, order))),
+            MappingSpec::Chains => SlcMlcMapping::Chains(Chains::new(logical, pages, Blocks::new(blocks, 1, order))),
             MappingSpec::Pages => {
                 let dies = geometry.die_count();
-                Mapping::Pages(PageMap::new(pages, dies, Blocks::new(blocks, dies, order)))
+                SlcMlcMapping::Pages(PageMap::new(pages, dies, Blocks::new(blocks, dies, order)))
             }
         };
         let usable = (0..blocks).map(|block| (block, SuperblockId::new(block)));
@@ -135,13 +137,13 @@ impl Mlc {
     }
 
     /// Maps the pages of the MLC flash. Returns the programmed blocks, oldest first.
-    fn find_pages(&mut self, media: &Media, versions: &mut Versions, planted: Planted) -> Vec<u32> {
+    fn find_pages(&mut self, media: &Media, versions: &mut Versions, planted: PlantedBug) -> Vec<u32> {
         let mut programmed = Vec::new();
         for (superblock, found) in recovery::survey(media, planted) {
             match found {
-                Found::Bad => {}
-                Found::Erased(erases) => self.mapping.put(superblock.get(), erases),
-                Found::Programmed(birth) => programmed.push((birth, superblock)),
+                MountState::Bad => {}
+                MountState::Erased(erases) => self.mapping.put(superblock.get(), erases),
+                MountState::Programmed(birth) => programmed.push((birth, superblock)),
             }
         }
         programmed.sort_unstable();
@@ -177,7 +179,7 @@ impl Mlc {
 
     /// Closes the blocks that were open before the power cut, so that garbage collection can take them.
     fn close_all(&mut self, programmed: &[u32]) {
-        let Mapping::Pages(pages) = &mut self.mapping else { return };
+        let SlcMlcMapping::Pages(pages) = &mut self.mapping else { return };
         for block in programmed {
             if pages.blocks[*block].valid > 0 {
                 pages.close(*block);
@@ -220,7 +222,7 @@ impl Mlc {
         if let Some(density) = &mut self.density {
             let chains = self.mapping.chains_mut();
             for block in programmed {
-                let Block { lba, mode, .. } = chains.blocks[*block];
+                let PhysicalBlock { lba, mode, .. } = chains.blocks[*block];
                 if let (Some(lba), Mode::Slc) = (lba, mode)
                     && !chains.is_slc(lba.get())
                 {
@@ -262,7 +264,7 @@ fn find_log(
     endurance: u32,
     (mlc, pages): (&Mlc, &Media),
     media: &Media,
-    (versions, planted): (&mut Versions, Planted),
+    (versions, planted): (&mut Versions, PlantedBug),
 ) -> Option<Slc> {
     let geometry = media.geometry().clone();
     let blocks = 0..geometry.superblock_count();
@@ -329,9 +331,9 @@ impl SlcMlcFtl {
 }
 
 /// The number of programmed pages, and the number of slots of a page.
-struct Programmed(u64, u32);
+struct ProgrammedPages(u64, u32);
 
-impl std::ops::Mul<&flash::backend::Timing> for Programmed {
+impl std::ops::Mul<&flash::backend::Timing> for ProgrammedPages {
     type Output = Span;
     fn mul(self, timing: &flash::backend::Timing) -> Span {
         let cycles = timing.commands(Op::Read, 1) + timing.cycles.busy + timing.around_data_out(1);
@@ -339,13 +341,13 @@ impl std::ops::Mul<&flash::backend::Timing> for Programmed {
     }
 }
 
-fn programmed_pages(media: &Media) -> Programmed {
+fn programmed_pages(media: &Media) -> ProgrammedPages {
     let geometry = media.geometry();
     let holds = |block, page| media.spare(geometry.slot(block, page * geometry.slots)) != Spare::Empty;
     let counted = |block| (0..geometry.pages).filter(|page| holds(block, *page)).count() as u32;
     let blocks = (0..geometry.superblock_count()).map(SuperblockId::new);
     let pages = blocks.map(|block| u64::from(media.first_rows(block).unwrap_or_else(|| counted(block)))).sum();
-    Programmed(pages, geometry.slots)
+    ProgrammedPages(pages, geometry.slots)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use flash::backend::List;
 
 /// One of the two arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Array {
+pub(super) enum ArrayKind {
     Mlc,
     Slc,
 }
@@ -18,7 +18,7 @@ pub(super) enum Wakeup {
     /// The list that the task waited for has finished. The task releases the list.
     List(Handle<List>),
     /// The task that was above this one has ended.
-    Ended(Outcome),
+    Ended(TaskOutcome),
 }
 
 impl Wakeup {
@@ -35,7 +35,7 @@ impl Wakeup {
 
 /// The result that an ended task passes to the task below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum TaskOutcome {
     Done,
     /// Garbage collection has freed blocks, so that wear levelling may check.
     Reclaimed,
@@ -47,13 +47,13 @@ pub(super) enum Outcome {
 #[derive(Debug)]
 pub(super) enum Next<A = std::convert::Infallible> {
     /// Runs this list of commands, and then resumes the task.
-    List(Array, Handle<List>),
+    List(ArrayKind, Handle<List>),
     /// Resumes the task at once.
     Again,
     /// Runs another task before this one goes on.
     First(A),
     /// Ends the task.
-    Ended(Outcome),
+    Ended(TaskOutcome),
 }
 
 impl<A> Next<A> {

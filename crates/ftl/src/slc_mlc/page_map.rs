@@ -7,7 +7,7 @@
 use base::nonmax::NonMaxU32;
 
 use super::blocks::Blocks;
-use super::place::{Place, RESERVE};
+use super::place::{PagePlace, RESERVE};
 use crate::toolkit::Minima;
 
 /// The source of the pages that a frontier takes.
@@ -80,7 +80,7 @@ impl PageMap {
 
     /// Finds and takes a place for a page. The host waits until each lane can have a block, so that all dies keep
     /// working. Copies use the lanes that have blocks, and as a last resort any block.
-    pub(super) fn place(&mut self, frontier: Frontier) -> Place {
+    pub(super) fn place(&mut self, frontier: Frontier) -> PagePlace {
         let dies = self.frontiers.host.open.len();
         let kept = match frontier {
             Frontier::Host if !self.scarce => RESERVE + dies as u32,
@@ -95,7 +95,7 @@ impl PageMap {
                 return self.take(frontier, lane);
             }
             if frontier == Frontier::Host && !self.scarce {
-                return Place::NoBlock;
+                return PagePlace::NoBlock;
             }
             self.frontiers.lanes(frontier).turn = (lane + 1) % dies;
         }
@@ -104,7 +104,7 @@ impl PageMap {
             self.open(frontier, lane);
             return self.take(frontier, lane);
         }
-        Place::NoBlock
+        PagePlace::NoBlock
     }
 
     /// True if a lane has a block that takes pages. A block with a failed program takes none.
@@ -119,7 +119,7 @@ impl PageMap {
         self.frontiers.lanes(frontier).open[lane] = Some(NonMaxU32::new(block.expect("a spare block")));
     }
 
-    fn take(&mut self, frontier: Frontier, lane: usize) -> Place {
+    fn take(&mut self, frontier: Frontier, lane: usize) -> PagePlace {
         let lanes = self.frontiers.lanes(frontier);
         lanes.turn = (lane + 1) % lanes.open.len();
         let block = lanes.open[lane].expect("an open block").get();
@@ -129,7 +129,7 @@ impl PageMap {
             lanes.open[lane] = None;
             self.filled.push(block);
         }
-        Place::At(block, page)
+        PagePlace::At(block, page)
     }
 
     /// Closes a block that holds data: it takes no more pages.
@@ -204,7 +204,7 @@ mod tests {
     }
 
     fn place(map: &mut PageMap, frontier: Frontier) -> (u32, u32) {
-        let Place::At(block, page) = map.place(frontier) else { panic!("a place") };
+        let PagePlace::At(block, page) = map.place(frontier) else { panic!("a place") };
         map.blocks[block].valid += 1;
         (block, page)
     }
@@ -224,7 +224,7 @@ mod tests {
         for _ in 0..41 {
             place(&mut map, Frontier::Host);
         }
-        assert_eq!((map.place(Frontier::Host), map.blocks.spare()), (Place::NoBlock, 5));
+        assert_eq!((map.place(Frontier::Host), map.blocks.spare()), (PagePlace::NoBlock, 5));
         // The two lanes of copies leave the reserve alone at first, and use it when their blocks are full.
         for _ in 0..8 {
             place(&mut map, Frontier::Copies);
@@ -233,7 +233,7 @@ mod tests {
         for _ in 0..12 {
             place(&mut map, Frontier::Copies);
         }
-        assert_eq!((map.place(Frontier::Copies), map.blocks.spare()), (Place::NoBlock, 0));
+        assert_eq!((map.place(Frontier::Copies), map.blocks.spare()), (PagePlace::NoBlock, 0));
     }
 
     #[test]

@@ -14,11 +14,11 @@ use flash::backend::{Cause, Class, List, Slot};
 use flash::nand::{Mode, Stream};
 
 use super::disk::Disk;
-use super::due::{Due, Placed, put_back};
+use super::due::{DuePage, PlacedPage, put_back};
 use super::gather::{Gatherer, Program, add_program, each_gathered, hand_over, hand_rest_over};
 use super::mlc::Mlc;
-use super::next::{Array, Next, Outcome, Wakeup};
-use super::place::Place;
+use super::next::{ArrayKind, Next, TaskOutcome, Wakeup};
+use super::place::PagePlace;
 use super::reclaim::{Reclaim, Space, level, make_room};
 use crate::port::{Flash, Owners, PageWrite, Service, full_mask};
 use crate::sabotage::Sabotage;
@@ -46,7 +46,7 @@ impl Source {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum StorePhase {
     /// The pages have no places yet; a task may be making room.
     Placing,
     /// The pages' sectors in the SLC flash are being read.
@@ -61,25 +61,25 @@ enum Phase {
 #[derive(Clone, Debug)]
 pub(super) struct Store {
     source: Source,
-    phase: Phase,
+    phase: StorePhase,
     /// The mapping units of the host's request.
     units: Vec<PageWrite>,
     /// Pages without a place.
-    due: VecDeque<Due>,
-    batch: Vec<Placed>,
+    due: VecDeque<DuePage>,
+    batch: Vec<PlacedPage>,
 }
 
 impl Store {
     fn new(disk: &mut Disk, source: Source) -> Self {
         let (due, batch) = (std::mem::take(&mut disk.vectors.due), std::mem::take(&mut disk.vectors.batch));
-        Self { source, phase: Phase::Placing, units: Vec::new(), due, batch }
+        Self { source, phase: StorePhase::Placing, units: Vec::new(), due, batch }
     }
 
     /// Begins the store of a request's mapping units. At its end their vector goes back to the disk's vectors.
     pub(super) fn of_units(disk: &mut Disk, units: Vec<PageWrite>, service: Service) -> Self {
         let mut store = Self::new(disk, Source::Host(service));
         let numbers = (0..).map(|number| Some(NonMaxU32::new(number)));
-        store.due.extend(units.iter().zip(numbers).map(|(unit, number)| Due { lpn: unit.lpn.get(), unit: number }));
+        store.due.extend(units.iter().zip(numbers).map(|(unit, number)| DuePage { lpn: unit.lpn.get(), unit: number }));
         store.units = units;
         store
     }
@@ -91,7 +91,7 @@ impl Store {
         lpns.extend(sectors.map(|sector| sector / disk.mlc.geometry.sectors));
         lpns.sort_unstable();
         lpns.dedup();
-        store.due.extend(lpns.drain(..).map(|lpn| Due { lpn, unit: None }));
+        store.due.extend(lpns.drain(..).map(|lpn| DuePage { lpn, unit: None }));
         store
     }
 
@@ -104,14 +104,14 @@ impl Store {
         wakeup: Wakeup,
     ) -> Next<Reclaim> {
         match (self.phase, wakeup) {
-            (Phase::Placing, Wakeup::Ended(Outcome::Reclaimed)) => match level(disk) {
+            (StorePhase::Placing, Wakeup::Ended(TaskOutcome::Reclaimed)) => match level(disk) {
                 Some(above) => Next::First(above),
                 None => self.place(disk, flash, owners),
             },
-            (Phase::Placing, _) => self.place(disk, flash, owners),
-            (Phase::Gathering, _) => self.fetch(disk, flash, owners, Some(wakeup.list())),
-            (Phase::Fetching { gathered }, _) => self.write(disk, flash, owners, gathered, Some(wakeup.list())),
-            (Phase::Writing, _) => self.written(disk, flash, owners, wakeup.list()),
+            (StorePhase::Placing, _) => self.place(disk, flash, owners),
+            (StorePhase::Gathering, _) => self.fetch(disk, flash, owners, Some(wakeup.list())),
+            (StorePhase::Fetching { gathered }, _) => self.write(disk, flash, owners, gathered, Some(wakeup.list())),
+            (StorePhase::Writing, _) => self.written(disk, flash, owners, wakeup.list()),
         }
     }
 
@@ -128,14 +128,14 @@ impl Store {
             }
             let (lba, offset) = disk.mlc.split(due.lpn);
             disk.counts.misses += u64::from(!disk.look_up(lba));
-            let Place::At(block, page) = disk.mlc.mapping.place(lba, offset) else { break };
+            let PagePlace::At(block, page) = disk.mlc.mapping.place(lba, offset) else { break };
             self.due.pop_front();
-            self.batch.push(Placed::new(due, due.unit(&self.units), disk.mlc.slot(block, page)));
+            self.batch.push(PlacedPage::new(due, due.unit(&self.units), disk.mlc.slot(block, page)));
         }
         if !self.batch.is_empty() {
             if let Some(list) = self.gather(disk, flash) {
-                self.phase = Phase::Gathering;
-                return Next::List(Array::Slc, list);
+                self.phase = StorePhase::Gathering;
+                return Next::List(ArrayKind::Slc, list);
             }
             return self.fetch(disk, flash, owners, None);
         }
@@ -145,7 +145,7 @@ impl Store {
             if matches!(self.source, Source::Host(_)) {
                 put_back(&mut disk.vectors.units, &mut self.units);
             }
-            return Next::Ended(Outcome::Done);
+            return Next::Ended(TaskOutcome::Done);
         }
         match make_room(disk) {
             Space::After(above) => return Next::First(above),
@@ -165,7 +165,7 @@ impl Store {
         let mut gatherer = Gatherer::new();
         for (i, page) in self.batch.iter_mut().enumerate() {
             let (lacks, owner) = (!page.given(), page.due.unit(&self.units).and_then(|unit| unit.owner));
-            let Placed { due, slc: found, rest, .. } = page;
+            let PlacedPage { due, slc: found, rest, .. } = page;
             *found = gatherer.add_unit(flash, slc, Cause::Merge, (due.lpn, lacks), (i, owner));
             if !disk.planted.is(Sabotage::RestOfWriteLeft) {
                 *rest = disk.interrupted.iter().copied().find(|unit| unit.lpn.get() == due.lpn);
@@ -193,8 +193,8 @@ impl Store {
         }
         match list {
             Some(list) => {
-                self.phase = Phase::Fetching { gathered };
-                Next::List(Array::Mlc, list)
+                self.phase = StorePhase::Fetching { gathered };
+                Next::List(ArrayKind::Mlc, list)
             }
             None => self.write(disk, flash, owners, gathered, None),
         }
@@ -231,7 +231,7 @@ impl Store {
             self.batch[rest.at as usize].lost |= rest.lost;
         }
         disk.add_spare_scans(flash, list);
-        self.phase = Phase::Writing;
+        self.phase = StorePhase::Writing;
         for page in &mut self.batch {
             let unit = page.due.unit(&self.units);
             add_page(disk, flash, owners, (list, self.source.cause()), (page, unit));
@@ -250,7 +250,7 @@ impl Store {
                 owners.give(&rest, flash.backend.content_mut(slot));
             }
         }
-        Next::List(Array::Mlc, list)
+        Next::List(ArrayKind::Mlc, list)
     }
 
     /// Maps the pages, which are on flash.
@@ -278,17 +278,17 @@ impl Store {
             }
         }
         flash.backend.release(list);
-        self.phase = Phase::Placing;
+        self.phase = StorePhase::Placing;
         Next::Again
     }
 }
 
 /// The slot of the old page, if it has sectors that the new page still lacks.
-fn rest_of(mlc: &Mlc, page: &Placed) -> Option<Psn> {
+fn rest_of(mlc: &Mlc, page: &PlacedPage) -> Option<Psn> {
     mlc.psn_of(page.due.lpn).filter(|_| page.mask() != full_mask(mlc.geometry.sectors))
 }
 
-fn slot_of(page: &Placed, old: Psn) -> Slot {
+fn slot_of(page: &PlacedPage, old: Psn) -> Slot {
     Slot { psn: old, lpn: Lpn::new(page.due.lpn), expected: true, ..Slot::default() }
 }
 
@@ -297,7 +297,7 @@ fn add_page(
     flash: &mut Flash<'_>,
     owners: &mut dyn Owners,
     (list, cause): (Handle<List>, Cause),
-    (page, unit): (&mut Placed, Option<&PageWrite>),
+    (page, unit): (&mut PlacedPage, Option<&PageWrite>),
 ) {
     disk.counts.mlc_pages += 1;
     let rest = rest_of(&disk.mlc, page).filter(|_| !disk.mlc.mapping.is_parallel());

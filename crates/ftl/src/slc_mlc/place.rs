@@ -8,7 +8,7 @@ use flash::nand::Geometry;
 pub(super) const RESERVE: u32 = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum PagePlace {
     /// The page of this number in the block of this number.
     At(u32, u32),
     /// No place, until another block is spare.

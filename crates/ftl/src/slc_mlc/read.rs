@@ -7,13 +7,13 @@ use flash::backend::{Cause, List, Slot, SlotContent};
 use super::disk::Disk;
 use super::due::put_back;
 use super::gather::{Gatherer, each_gathered, release_gathered};
-use super::next::{Array, Next, Outcome, Wakeup};
+use super::next::{ArrayKind, Next, TaskOutcome, Wakeup};
 use super::requests::PendingRead;
 use crate::port::{Flash, Owners, Service};
 use crate::toolkit::{Slots, add_read};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum ReadPhase {
     Begun,
     /// Sectors are being read from the SLC flash.
     Gathering,
@@ -28,7 +28,7 @@ enum Phase {
 pub(super) struct Read {
     units: Vec<PendingRead>,
     service: Service,
-    phase: Phase,
+    phase: ReadPhase,
 }
 
 /// The slot that answers a mapping unit, or those of its sectors that the SLC flash lacks.
@@ -42,7 +42,7 @@ impl Read {
         let mut units = std::mem::take(&mut disk.vectors.reads);
         units.extend(of);
         disk.accessed(units.iter().map(|unit| unit.lpn));
-        Self { units, service, phase: Phase::Begun }
+        Self { units, service, phase: ReadPhase::Begun }
     }
 
     /// Runs the next step of the read.
@@ -54,15 +54,15 @@ impl Read {
         wakeup: Wakeup,
     ) -> Next {
         match self.phase {
-            Phase::Begun => match self.gather(disk, flash, owners) {
+            ReadPhase::Begun => match self.gather(disk, flash, owners) {
                 Some(list) => {
-                    self.phase = Phase::Gathering;
-                    Next::List(Array::Slc, list)
+                    self.phase = ReadPhase::Gathering;
+                    Next::List(ArrayKind::Slc, list)
                 }
                 None => self.read(disk, flash, owners, None),
             },
-            Phase::Gathering => self.read(disk, flash, owners, Some(wakeup.list())),
-            Phase::Reading { gathered } => {
+            ReadPhase::Gathering => self.read(disk, flash, owners, Some(wakeup.list())),
+            ReadPhase::Reading { gathered } => {
                 let list = wakeup.list();
                 let next = self.answer(disk, flash, owners, gathered, Some(list));
                 flash.backend.release(list);
@@ -107,8 +107,8 @@ impl Read {
         }
         match list {
             Some(list) => {
-                self.phase = Phase::Reading { gathered };
-                Next::List(Array::Mlc, list)
+                self.phase = ReadPhase::Reading { gathered };
+                Next::List(ArrayKind::Mlc, list)
             }
             None => self.answer(disk, flash, owners, gathered, None),
         }
@@ -148,6 +148,6 @@ impl Read {
         }
         release_gathered(flash, gathered);
         put_back(&mut disk.vectors.reads, &mut self.units);
-        Next::Ended(Outcome::Done)
+        Next::Ended(TaskOutcome::Done)
     }
 }

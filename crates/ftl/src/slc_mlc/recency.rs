@@ -5,7 +5,7 @@ use base::prefetch::prefetch;
 
 /// The neighbours of a number: none at the ends of the list, and outside the list.
 #[derive(Clone, Copy, Debug, Default)]
-struct Link {
+struct ListLink {
     newer: Option<NonMaxU32>,
     older: Option<NonMaxU32>,
 }
@@ -13,7 +13,7 @@ struct Link {
 /// Some of the numbers below a bound, ordered by last use.
 #[derive(Clone, Debug)]
 pub(super) struct Recency {
-    links: Vec<Link>,
+    links: Vec<ListLink>,
     newest: Option<NonMaxU32>,
     oldest: Option<NonMaxU32>,
 }
@@ -21,11 +21,11 @@ pub(super) struct Recency {
 impl Recency {
     /// Bytes of a list of numbers below `count`.
     pub(super) const fn memory(count: u64) -> u64 {
-        count * size_of::<Link>() as u64
+        count * size_of::<ListLink>() as u64
     }
 
     pub(super) fn new(count: u32) -> Self {
-        Self { links: vec![Link::default(); count as usize], newest: None, oldest: None }
+        Self { links: vec![ListLink::default(); count as usize], newest: None, oldest: None }
     }
 
     pub(super) fn newest(&self) -> Option<u32> {
@@ -53,7 +53,7 @@ impl Recency {
         }
         self.remove(number);
         let this = Some(NonMaxU32::new(number));
-        self.links[number as usize] = Link { newer: None, older: self.newest };
+        self.links[number as usize] = ListLink { newer: None, older: self.newest };
         match self.newest {
             None => self.oldest = this,
             Some(newest) => self.links[newest.get() as usize].newer = this,
@@ -66,7 +66,7 @@ impl Recency {
         if !self.contains(number) {
             return;
         }
-        let Link { newer, older } = std::mem::take(&mut self.links[number as usize]);
+        let ListLink { newer, older } = std::mem::take(&mut self.links[number as usize]);
         match newer {
             None => self.newest = older,
             Some(newer) => self.links[newer.get() as usize].older = older,

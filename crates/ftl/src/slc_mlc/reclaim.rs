@@ -7,9 +7,9 @@ use super::collect::Collection;
 use super::density::Change;
 use super::disk::Disk;
 use super::fold::Fold;
-use super::mapping::Mapping;
+use super::mapping::SlcMlcMapping;
 use super::mlc::Mlc;
-use super::wear::Levelling;
+use super::wear::ColdDataMove;
 
 /// A task that frees a block: a fold or a collection.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(super) fn make_room(disk: &mut Disk) -> Space {
     if disk.mlc.worn_out {
         return Space::None;
     }
-    let Mapping::Pages(pages) = &mut disk.mlc.mapping else { return fold_chain(disk) };
+    let SlcMlcMapping::Pages(pages) = &mut disk.mlc.mapping else { return fold_chain(disk) };
     match pages.victim() {
         Some(block) => Space::After(Reclaim::Collect(Collection::new(&mut disk.vectors, block, Cause::Gc, None))),
         None if pages.make_do() => Space::MakeDo,
@@ -69,15 +69,15 @@ fn next_change(mlc: &mut Mlc) -> Option<Change> {
 pub(super) fn level(disk: &mut Disk) -> Option<Reclaim> {
     let Mlc { mapping, levelling, .. } = &mut disk.mlc;
     let blocks = mapping.blocks();
-    let Levelling { from, onto } = levelling.as_mut()?.scan(|block| blocks[block].spare)?;
+    let ColdDataMove { from, onto } = levelling.as_mut()?.scan(|block| blocks[block].spare)?;
     match mapping {
-        Mapping::Chains(chains) => {
+        SlcMlcMapping::Chains(chains) => {
             let lba = chains.blocks[from].lba()?;
             let change = Change { lba, mode: chains.mode(lba) };
             let is_spare = chains.blocks.take_this(onto);
             is_spare.then(|| Reclaim::Fold(Fold::new(&mut disk.vectors, change, Cause::Wear, Some(onto))))
         }
-        Mapping::Pages(pages) => {
+        SlcMlcMapping::Pages(pages) => {
             if !pages.take_closed(from) {
                 return None;
             }

@@ -7,13 +7,13 @@ use flash::nand::Geometry;
 use super::filter::Filter;
 use super::log::CircularLog;
 use super::spec::SlcMlcSpec;
-use super::table::{Found, Table};
+use super::table::{EntryLookup, SectorTable};
 use super::throttle::{Throttle, Wear, wears_faster};
 use super::valve::Valve;
 
 /// The decision whether a write goes to the SLC flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum SlcDecision {
     /// The write goes to the SLC flash.
     Accepted,
     /// The write is larger than the threshold, or the SLC flash takes no data now.
@@ -26,7 +26,7 @@ pub(super) enum Verdict {
 
 /// A sector, and its slot in the SLC flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct SectorAt {
+pub(super) struct SectorSlot {
     pub(super) sector: u32,
     pub(super) place: u32,
 }
@@ -37,7 +37,7 @@ pub(super) struct Slc {
     pub(super) geometry: Geometry,
     /// Slots of a page, each of one sector.
     pub(super) slots: u32,
-    pub(super) table: Table,
+    pub(super) table: SectorTable,
     pub(super) log: CircularLog,
     pub(super) filter: Filter,
     pub(super) throttle: Throttle,
@@ -48,7 +48,7 @@ pub(super) struct Slc {
     /// The number of sectors of each mapping unit that are in the SLC flash.
     pub(super) held: Vec<u8>,
     /// Sectors that a mount found and that have no entry in the table. They go to the MLC flash before anything else.
-    pub(super) unplaced: Vec<SectorAt>,
+    pub(super) unplaced: Vec<SectorSlot>,
     /// True if the MLC flash has refused sectors of the tail: the log is no longer cleaned.
     pub(super) is_stuck: bool,
     /// For each slot, true if its sector was copied from the tail. A power cut loses this.
@@ -63,7 +63,7 @@ impl Slc {
     /// slot, and wear.
     pub(super) fn memory(spec: &SlcMlcSpec, geometry: &Geometry, units: u64) -> u64 {
         let (blocks, slots) = (u64::from(geometry.superblock_count()), u64::from(geometry.slot_count()));
-        Table::memory(u64::from(spec.entries(geometry)), blocks, slots) + units + slots + 4 * blocks
+        SectorTable::memory(u64::from(spec.entries(geometry)), blocks, slots) + units + slots + 4 * blocks
     }
 
     pub(super) fn new(
@@ -77,7 +77,7 @@ impl Slc {
         let blocks = (geometry.superblock_count(), geometry.superblock_slots());
         Self {
             slots: geometry.slots,
-            table: Table::new(spec.entries(&geometry), spec.probing, spec.probes, blocks),
+            table: SectorTable::new(spec.entries(&geometry), spec.probing, spec.probes, blocks),
             filter: Filter::new(spec.threshold, spec.recluster_every),
             // At least one block is always erased before the head reaches it.
             throttle: Throttle::new(log.blocks() - 1, spec.throttle_step, spec.throttle_every),
@@ -108,21 +108,21 @@ impl Slc {
 
     /// Decides on a write of `count` sectors, which the filter has counted. If the write is accepted, every sector has
     /// an entry in the table.
-    pub(super) fn judge(&mut self, count: u32, mlc: Wear, sectors: impl Iterator<Item = u32> + Clone) -> Verdict {
+    pub(super) fn judge(&mut self, count: u32, mlc: Wear, sectors: impl Iterator<Item = u32> + Clone) -> SlcDecision {
         if count > self.filter.threshold() || !self.unplaced.is_empty() || self.log.blocks() < 2 {
-            return Verdict::Large;
+            return SlcDecision::Large;
         }
         self.is_throttling = self.throttled && wears_faster(self.wear, mlc);
         if self.is_throttling {
             let found = sectors.clone().all(|sector| self.table.find(sector).is_some());
             let Self { throttle, table, latest, .. } = self;
             if !throttle.active(found, || sectors.clone().for_each(|sector| table.note(sector, *latest))) {
-                return Verdict::Throttled;
+                return SlcDecision::Throttled;
             }
         } else {
             self.throttle.inactive();
         }
-        if self.reserve(sectors) { Verdict::Accepted } else { Verdict::Unplaced }
+        if self.reserve(sectors) { SlcDecision::Accepted } else { SlcDecision::Unplaced }
     }
 
     /// Gives each of these sectors an entry. If that is impossible, gives a new entry to none of them.
@@ -148,7 +148,7 @@ impl Slc {
 
     /// Adds an unplaced sector that a mount has found. The sectors come in order.
     pub(super) fn take_unplaced(&mut self, sector: u32, unit: u32, place: u32) {
-        self.unplaced.push(SectorAt { sector, place });
+        self.unplaced.push(SectorSlot { sector, place });
         self.held[unit as usize] += 1;
     }
 
@@ -158,7 +158,7 @@ impl Slc {
     }
 
     /// Sets the slot of a sector, which was written or `copied` there.
-    pub(super) fn set(&mut self, SectorAt { sector, place }: SectorAt, unit: u32, copied: bool) {
+    pub(super) fn set(&mut self, SectorSlot { sector, place }: SectorSlot, unit: u32, copied: bool) {
         let new = self.table.set(sector, place);
         let new = new.unwrap_or_else(|| panic!("sector {sector} has lost its entry"));
         self.held[unit as usize] += u8::from(new);
@@ -174,11 +174,11 @@ impl Slc {
             return;
         }
         match self.table.find(sector) {
-            Some(Found::Regular(_)) if forced => self.table.make_virtual(sector),
-            Some(Found::Regular(_)) => self.table.remove(sector),
+            Some(EntryLookup::Regular(_)) if forced => self.table.make_virtual(sector),
+            Some(EntryLookup::Regular(_)) => self.table.remove(sector),
             // A virtual entry ends with an accepted write to the MLC flash; a reserved one belongs to a write under
             // way.
-            Some(Found::Virtual(_) | Found::Reserved) | None => return,
+            Some(EntryLookup::Virtual(_) | EntryLookup::Reserved) | None => return,
         }
         self.held[unit as usize] -= 1;
     }

@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::density::DensitySpec;
-use super::filter::ThresholdBy;
+use super::filter::ClusterMethod;
 use super::mapping::MappingSpec;
 use super::page_map::PageMap;
 use super::place::{RESERVE, block_bytes};
-use super::table::Probing;
+use super::table::ProbeSequence;
 
 /// The FTL of Chang, "A Hybrid Approach to NAND-Flash-Based Solid-State Disks" (IEEE Trans. Computers 59(10), 2010). In
 /// a device without a table `[slc]` the drive is the paper's conventional SSD, and parameters of the SLC flash have no
@@ -27,14 +27,14 @@ pub struct SlcMlcSpec {
     /// mean of 48 pages (Table 3, n3) is less than one block.
     pub scan_data_blocks: bool,
     /// The method that finds the size of a small write.
-    pub threshold: ThresholdBy,
+    pub threshold: ClusterMethod,
     /// Write requests between two computations of the threshold.
     pub recluster_every: u32,
     /// Entries of the hash table; half the pages of the SLC flash if missing (Sec. 5.4).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash_entries: Option<u32>,
     /// The search for another entry when a sector's entry is taken.
-    pub probing: Probing,
+    pub probing: ProbeSequence,
     /// Entries that a search may examine.
     pub probes: u32,
     /// Whether the throttle keeps the SLC flash from wearing out first (Sec. 3.4).
@@ -63,10 +63,10 @@ impl Default for SlcMlcSpec {
             mapping: MappingSpec::Chains,
             mapping_cache: 1_024,
             scan_data_blocks: false,
-            threshold: ThresholdBy::Partition,
+            threshold: ClusterMethod::Partition,
             recluster_every: 1_000,
             hash_entries: None,
-            probing: Probing::Linear,
+            probing: ProbeSequence::Linear,
             probes: 8,
             throttle: true,
             throttle_step: 100,

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 /// The entry to probe next when an entry is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Probing {
+#[serde(rename = "Probing", rename_all = "kebab-case")]
+pub enum ProbeSequence {
     /// The next entry of the table.
     #[default]
     Linear,
@@ -21,14 +21,14 @@ pub enum Probing {
     Quadratic,
 }
 
-impl Probing {
+impl ProbeSequence {
     /// All methods.
     pub const EVERY: [Self; 2] = [Self::Linear, Self::Quadratic];
 }
 
 /// The state of a sector's entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum EntryLookup {
     /// The sector is in this slot.
     Regular(u32),
     /// The sector is not in the SLC flash; it was written to the MLC flash when this slot was written.
@@ -38,38 +38,40 @@ pub(super) enum Found {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
+struct SectorEntry {
     sector: u32,
     place: u32,
 }
 
 const NOBODY: u32 = u32::MAX;
-const EMPTY: Entry = Entry { sector: NOBODY, place: NOBODY };
+const EMPTY: SectorEntry = SectorEntry { sector: NOBODY, place: NOBODY };
 /// The bit in an entry's slot number that marks the entry as virtual.
 const VIRTUAL: u32 = 1 << 31;
 const RESERVED: u32 = u32::MAX;
 
 /// The entries of all sectors, by hash.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
-    entries: Vec<Entry>,
+pub(super) struct SectorTable {
+    entries: Vec<SectorEntry>,
     modulus: u32,
     probes: u32,
-    probing: Probing,
+    probing: ProbeSequence,
     /// Slots of a block; and for each block the entries that became virtual with one of its slots since its last erase.
     /// Some of these entries may belong to other sectors by now.
     slots: u32,
     noted: Vec<Vec<u32>>,
 }
 
-impl Table {
+impl SectorTable {
     /// Bytes of `entries` entries over `blocks` blocks with `slots` slots in all.
     pub(super) const fn memory(entries: u64, blocks: u64, slots: u64) -> u64 {
         // Of the slots' entries some become virtual before their block is erased.
-        entries * size_of::<Entry>() as u64 + blocks * size_of::<Vec<u32>>() as u64 + slots * size_of::<u32>() as u64
+        entries * size_of::<SectorEntry>() as u64
+            + blocks * size_of::<Vec<u32>>() as u64
+            + slots * size_of::<u32>() as u64
     }
 
-    pub(super) fn new(entries: u32, probing: Probing, probes: u32, (blocks, slots): (u32, u32)) -> Self {
+    pub(super) fn new(entries: u32, probing: ProbeSequence, probes: u32, (blocks, slots): (u32, u32)) -> Self {
         let modulus = largest_prime(entries);
         let noted = vec![Vec::new(); blocks as usize];
         Self { entries: vec![EMPTY; entries as usize], modulus, probes, probing, slots, noted }
@@ -85,7 +87,7 @@ impl Table {
     fn places(&self, sector: u32) -> impl Iterator<Item = usize> + use<> {
         let (first, count, probing) = (u64::from(sector % self.modulus), self.entries.len() as u64, self.probing);
         (0..u64::from(self.probes)).map(move |i| {
-            let at = first + if probing == Probing::Linear { i } else { i * i };
+            let at = first + if probing == ProbeSequence::Linear { i } else { i * i };
             // Few probes pass the end of the table, and a division takes longer than all other work of a probe.
             (if at < count { at } else { at % count }) as usize
         })
@@ -97,12 +99,12 @@ impl Table {
     }
 
     #[inline]
-    pub(super) fn find(&self, sector: u32) -> Option<Found> {
+    pub(super) fn find(&self, sector: u32) -> Option<EntryLookup> {
         let place = self.entries[self.entry(sector)?].place;
         Some(match place {
-            RESERVED => Found::Reserved,
-            place if place & VIRTUAL != 0 => Found::Virtual(place & !VIRTUAL),
-            place => Found::Regular(place),
+            RESERVED => EntryLookup::Reserved,
+            place if place & VIRTUAL != 0 => EntryLookup::Virtual(place & !VIRTUAL),
+            place => EntryLookup::Regular(place),
         })
     }
 
@@ -110,8 +112,8 @@ impl Table {
     #[inline]
     pub(super) fn regular(&self, sector: u32) -> Option<u32> {
         match self.find(sector)? {
-            Found::Regular(place) => Some(place),
-            Found::Virtual(_) | Found::Reserved => None,
+            EntryLookup::Regular(place) => Some(place),
+            EntryLookup::Virtual(_) | EntryLookup::Reserved => None,
         }
     }
 
@@ -130,7 +132,7 @@ impl Table {
     /// Adds a new entry for a sector. `None` if its probes find none free.
     fn put(&mut self, sector: u32, place: u32) -> Option<usize> {
         let free = self.places(sector).find(|place| self.entries[*place] == EMPTY)?;
-        self.entries[free] = Entry { sector, place };
+        self.entries[free] = SectorEntry { sector, place };
         Some(free)
     }
 
@@ -187,7 +189,7 @@ impl Table {
     pub(super) fn forget_virtual(&mut self, block: u32) {
         let mut noted = std::mem::take(&mut self.noted[block as usize]);
         for entry in noted.drain(..) {
-            let Entry { sector, place } = &mut self.entries[entry as usize];
+            let SectorEntry { sector, place } = &mut self.entries[entry as usize];
             if *sector != NOBODY && *place & VIRTUAL != 0 && (*place & !VIRTUAL) / self.slots == block {
                 self.entries[entry as usize] = EMPTY;
             }
@@ -222,7 +224,7 @@ mod tests {
     fn the_modulus_is_the_largest_prime_below_the_table_size() {
         // The table sizes of Sec. 5.4.
         for (entries, prime) in [(16_384, 16_381), (32_768, 32_749), (65_536, 65_521)] {
-            assert_eq!(Table::new(entries, Probing::Linear, 8, BLOCKS).modulus, prime);
+            assert_eq!(SectorTable::new(entries, ProbeSequence::Linear, 8, BLOCKS).modulus, prime);
         }
         assert_eq!(largest_prime(1), 1);
     }
@@ -230,9 +232,9 @@ mod tests {
     #[test]
     fn a_sector_without_a_free_entry_is_refused() {
         // With modulus 7, sectors 1, 8 and 15 begin at the same entry.
-        let mut table = Table::new(8, Probing::Linear, 2, BLOCKS);
+        let mut table = SectorTable::new(8, ProbeSequence::Linear, 2, BLOCKS);
         assert!(table.reserve(1) && table.reserve(8) && !table.reserve(15));
-        let mut table = Table::new(8, Probing::Quadratic, 3, BLOCKS);
+        let mut table = SectorTable::new(8, ProbeSequence::Quadratic, 3, BLOCKS);
         assert!(table.reserve(1) && table.set(1, 3) == Some(true));
         // The probes of sector 8 are entries 1, 2 and 5.
         assert!(table.reserve(8) && table.reserve(15) && !table.reserve(22));
@@ -241,7 +243,7 @@ mod tests {
 
     #[test]
     fn removing_an_entry_hides_no_other() {
-        let mut table = Table::new(8, Probing::Linear, 4, BLOCKS);
+        let mut table = SectorTable::new(8, ProbeSequence::Linear, 4, BLOCKS);
         for (sector, place) in [(1, 10), (8, 20), (15, 30)] {
             assert_eq!(table.set(sector, place), Some(true));
         }
@@ -255,9 +257,9 @@ mod tests {
 
     #[test]
     fn a_virtual_sector_lasts_until_its_slot_is_erased() {
-        let mut table = Table::new(8, Probing::Linear, 4, BLOCKS);
+        let mut table = SectorTable::new(8, ProbeSequence::Linear, 4, BLOCKS);
         table.note(3, 17);
-        assert_eq!((table.find(3), table.regular(3)), (Some(Found::Virtual(17)), None));
+        assert_eq!((table.find(3), table.regular(3)), (Some(EntryLookup::Virtual(17)), None));
         table.forget_virtual(0);
         assert!(table.find(3).is_some());
         assert_eq!(table.set(4, 18), Some(true));
@@ -267,7 +269,7 @@ mod tests {
         table.note(5, 1);
         assert!(table.reserve(5));
         table.forget_virtual(0);
-        assert_eq!(table.find(5), Some(Found::Reserved));
+        assert_eq!(table.find(5), Some(EntryLookup::Reserved));
         table.unreserve(5);
         assert_eq!(table.find(5), None);
     }
@@ -275,7 +277,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_table_holds_the_entries_of_an_ordered_map(steps in prop::collection::vec((0..40u32, 0..3u8), 1..200)) {
-            let mut table = Table::new(16, Probing::Linear, 4, BLOCKS);
+            let mut table = SectorTable::new(16, ProbeSequence::Linear, 4, BLOCKS);
             let mut model = std::collections::BTreeMap::new();
             for (i, (sector, what)) in steps.into_iter().enumerate() {
                 if what < 2 {

@@ -14,12 +14,12 @@ use super::clean::Clean;
 use super::collect::Collection;
 use super::disk::Disk;
 use super::fold::Fold;
-use super::next::{Array, Next, Wakeup};
+use super::next::{ArrayKind, Next, Wakeup};
 use super::pages::Store;
 use super::read::Read;
 use super::reclaim::Reclaim;
 use super::scrub::Scrub;
-use super::write::{Above, Write};
+use super::write::{BlockingTask, Write};
 use crate::port::{Flash, Owners};
 
 /// A task under way, by kind.
@@ -66,11 +66,11 @@ impl From<Reclaim> for Task {
     }
 }
 
-impl From<Above> for Task {
-    fn from(above: Above) -> Self {
+impl From<BlockingTask> for Task {
+    fn from(above: BlockingTask) -> Self {
         match above {
-            Above::Clean(clean) => Self::Clean(clean),
-            Above::Store(store) => Self::Store(store),
+            BlockingTask::Clean(clean) => Self::Clean(clean),
+            BlockingTask::Store(store) => Self::Store(store),
         }
     }
 }
@@ -95,7 +95,7 @@ pub(super) struct Tasks {
     /// The stack, innermost task last.
     stack: Vec<Task>,
     /// The list that the innermost task waits for.
-    list: Option<(Array, Handle<List>)>,
+    list: Option<(ArrayKind, Handle<List>)>,
 }
 
 impl Tasks {
@@ -117,7 +117,7 @@ impl Tasks {
         disk: &mut Disk,
         flash: &mut Flash<'_>,
         owners: &mut dyn Owners,
-        (array, list): (Array, Handle<List>),
+        (array, list): (ArrayKind, Handle<List>),
     ) {
         let expected = self.list.take();
         assert_eq!(expected, Some((array, list)), "the list that is done");

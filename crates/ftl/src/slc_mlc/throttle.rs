@@ -1,6 +1,6 @@
 //! The utilisation throttle: it keeps the SLC flash from wearing out before the MLC flash (Chang, Sec. 3.4).
 
-use crate::toolkit::Every;
+use crate::toolkit::PeriodicTrigger;
 
 /// The wear of one kind of flash: its erases, blocks and endurance.
 #[derive(Clone, Copy, Debug)]
@@ -26,14 +26,14 @@ pub(super) struct Throttle {
     initial: u32,
     step: u32,
     /// Requests since `k` last fell, while the throttle is active (the paper's c).
-    busy: Every,
+    busy: PeriodicTrigger,
     /// Requests since `k` last grew, while the throttle is inactive.
-    calm: Every,
+    calm: PeriodicTrigger,
 }
 
 impl Throttle {
     pub(super) const fn new(initial: u32, step: u32, period: u32) -> Self {
-        Self { k: initial, initial, step, busy: Every::new(period), calm: Every::new(period) }
+        Self { k: initial, initial, step, busy: PeriodicTrigger::new(period), calm: PeriodicTrigger::new(period) }
     }
 
     pub(super) const fn k(&self) -> u32 {

@@ -5,7 +5,7 @@
 //! usual level, the valve stops the copies until the share is back. The paper gives no numbers: this valve compares the
 //! share in a window of accepted writes with a running mean over sixteen windows.
 
-use crate::toolkit::Every;
+use crate::toolkit::PeriodicTrigger;
 
 /// Accepted writes in a window. Assumed.
 const WINDOW: u32 = 1_000;
@@ -14,7 +14,7 @@ const WINDOW: u32 = 1_000;
 pub(super) struct Valve {
     /// The part of the running mean below which the valve closes; with 0 it never closes.
     notable: f64,
-    window: Every,
+    window: PeriodicTrigger,
     updates: u32,
     mean: Option<f64>,
     closed: bool,
@@ -22,7 +22,7 @@ pub(super) struct Valve {
 
 impl Valve {
     pub(super) const fn new(notable: f64) -> Self {
-        Self { notable, window: Every::new(WINDOW), updates: 0, mean: None, closed: false }
+        Self { notable, window: PeriodicTrigger::new(WINDOW), updates: 0, mean: None, closed: false }
     }
 
     /// True while no sector is copied back to the head.

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::toolkit::Every;
+use crate::toolkit::PeriodicTrigger;
 
 /// Blocks ordered by an erase count: pairs of count and block.
-type Ordered = BTreeSet<(u32, u32)>;
+type BlocksByErases = BTreeSet<(u32, u32)>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pool {
@@ -28,7 +28,7 @@ impl Pool {
 
 /// A move of cold data from one block to another, which is spare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Levelling {
+pub(super) struct ColdDataMove {
     pub(super) from: u32,
     pub(super) onto: u32,
 }
@@ -38,15 +38,15 @@ pub(super) struct Levelling {
 pub(super) struct DualPool {
     threshold: u32,
     /// Erases between two checks.
-    every: Every,
+    every: PeriodicTrigger,
     erases: Vec<u32>,
     /// For each block, the erases since it entered its pool.
     effective: Vec<u32>,
     pools: Vec<Pool>,
-    hot: Ordered,
-    cold: Ordered,
+    hot: BlocksByErases,
+    cold: BlocksByErases,
     /// The cold blocks by their erases since they entered the pool.
-    active: Ordered,
+    active: BlocksByErases,
 }
 
 /// Bytes of the pools of `blocks` blocks: each block is in one of two sets, and a cold block also in a third.
@@ -58,14 +58,14 @@ impl DualPool {
     /// The pools of all usable blocks, given with their erase counts. All blocks start in the hot pool.
     pub(super) fn new(threshold: u32, every: u32, blocks: u32, usable: impl Iterator<Item = (u32, u32)>) -> Self {
         let mut erases = vec![0; blocks as usize];
-        let mut hot = Ordered::new();
+        let mut hot = BlocksByErases::new();
         for (block, count) in usable {
             erases[block as usize] = count;
             hot.insert((count, block));
         }
         let (effective, pools) = (vec![0; blocks as usize], vec![Pool::Hot; blocks as usize]);
-        let (cold, active) = (Ordered::new(), Ordered::new());
-        Self { threshold, every: Every::new(every), erases, effective, pools, hot, cold, active }
+        let (cold, active) = (BlocksByErases::new(), BlocksByErases::new());
+        Self { threshold, every: PeriodicTrigger::new(every), erases, effective, pools, hot, cold, active }
     }
 
     fn take_out(&mut self, block: u32) {
@@ -115,7 +115,7 @@ impl DualPool {
     }
 
     /// The next move of cold data, if a check is due and the worn block is `spare`. Both blocks change pools.
-    pub(super) fn scan(&mut self, spare: impl Fn(u32) -> bool) -> Option<Levelling> {
+    pub(super) fn scan(&mut self, spare: impl Fn(u32) -> bool) -> Option<ColdDataMove> {
         if !self.every.take_due() {
             return None;
         }
@@ -134,7 +134,7 @@ impl DualPool {
         let (_, onto) = worn.copied().find(|(_, block)| spare(*block))?;
         self.change_pool(from);
         self.change_pool(onto);
-        Some(Levelling { from, onto })
+        Some(ColdDataMove { from, onto })
     }
 }
 
@@ -165,7 +165,7 @@ mod tests {
             assert_eq!(pool.scan(|block| block == 2), None);
         }
         pool.erased(0);
-        assert!(matches!(pool.scan(|block| block == 0), Some(Levelling { from: 1 | 2, onto: 0 })));
+        assert!(matches!(pool.scan(|block| block == 0), Some(ColdDataMove { from: 1 | 2, onto: 0 })));
     }
 
     #[test]
@@ -176,6 +176,6 @@ mod tests {
             assert_eq!(pool.scan(|_| true), None);
         }
         pool.erased(0);
-        assert_eq!(pool.scan(|_| true), Some(Levelling { from: 1, onto: 0 }));
+        assert_eq!(pool.scan(|_| true), Some(ColdDataMove { from: 1, onto: 0 }));
     }
 }

@@ -13,9 +13,9 @@ use flash::nand::{Stream, Target};
 use super::clean::Clean;
 use super::disk::Disk;
 use super::due::{SmallSector, put_back};
-use super::next::{Array, Next, Outcome, Wakeup};
+use super::next::{ArrayKind, Next, TaskOutcome, Wakeup};
 use super::pages::Store;
-use super::slc::{SectorAt, Verdict};
+use super::slc::{SectorSlot, SlcDecision};
 use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::sabotage::Sabotage;
 use crate::toolkit::{Commands, recovery};
@@ -31,7 +31,7 @@ enum Route {
 
 /// A task that a write waits for.
 #[derive(Debug)]
-pub(super) enum Above {
+pub(super) enum BlockingTask {
     Clean(Clean),
     Store(Store),
 }
@@ -57,20 +57,20 @@ impl Write {
         disk.counts.writes += 1;
         disk.counts.sectors += u64::from(count);
         let verdict = write.judge(disk, count);
-        disk.counts.small += u64::from(disk.slc.is_some() && verdict != Verdict::Large);
+        disk.counts.small += u64::from(disk.slc.is_some() && verdict != SlcDecision::Large);
         match verdict {
-            Verdict::Accepted => write.accept(disk),
-            Verdict::Throttled => disk.counts.throttled += 1,
-            Verdict::Unplaced => disk.counts.unplaced += 1,
-            Verdict::Large => {}
+            SlcDecision::Accepted => write.accept(disk),
+            SlcDecision::Throttled => disk.counts.throttled += 1,
+            SlcDecision::Unplaced => disk.counts.unplaced += 1,
+            SlcDecision::Large => {}
         }
         write
     }
 
     /// Asks the SLC flash about the write, and lists its sectors if it is small.
-    fn judge(&mut self, disk: &mut Disk, count: u32) -> Verdict {
+    fn judge(&mut self, disk: &mut Disk, count: u32) -> SlcDecision {
         let (sectors, wear) = (disk.mlc.geometry.sectors, disk.mlc.wear());
-        let Some(slc) = &mut disk.slc else { return Verdict::Large };
+        let Some(slc) = &mut disk.slc else { return SlcDecision::Large };
         slc.filter.record(count);
         if count <= slc.filter.threshold() {
             for (i, PageWrite { lpn, mask, .. }) in (0..).zip(self.units.iter().copied()) {
@@ -97,7 +97,7 @@ impl Write {
         flash: &mut Flash<'_>,
         owners: &mut dyn Owners,
         wakeup: Wakeup,
-    ) -> Next<Above> {
+    ) -> Next<BlockingTask> {
         match (self.route, wakeup) {
             (Route::Small { done }, Wakeup::List(list)) => {
                 let done = self.written(disk, flash, list, done);
@@ -110,7 +110,7 @@ impl Write {
             }
             (Route::Large, Wakeup::Run) => {
                 let store = Store::of_units(disk, std::mem::take(&mut self.units), self.service);
-                Next::First(Above::Store(store))
+                Next::First(BlockingTask::Store(store))
             }
             (Route::Large, Wakeup::Ended(_)) => self.end(disk),
             (Route::Large, Wakeup::List(_)) => unreachable!("a large write has no list of its own"),
@@ -118,7 +118,13 @@ impl Write {
     }
 
     /// Appends the rest of a small write to the log: makes room, programs pages, or ends the write.
-    fn append(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, owners: &mut dyn Owners, done: usize) -> Next<Above> {
+    fn append(
+        &mut self,
+        disk: &mut Disk,
+        flash: &mut Flash<'_>,
+        owners: &mut dyn Owners,
+        done: usize,
+    ) -> Next<BlockingTask> {
         if done == self.smalls.len() {
             self.units.iter().for_each(|unit| owners.write_done(unit.owner, self.service));
             return self.end(disk);
@@ -182,13 +188,13 @@ impl Write {
             }
         }
         slc.log.take((part.len() as u32).div_ceil(slc.slots));
-        Next::List(Array::Slc, list)
+        Next::List(ArrayKind::Slc, list)
     }
 
     /// Begins to clean the tail; the write goes on after that.
-    fn clean(&mut self, disk: &mut Disk) -> Next<Above> {
+    fn clean(&mut self, disk: &mut Disk) -> Next<BlockingTask> {
         std::mem::swap(&mut self.units, &mut disk.interrupted);
-        Next::First(Above::Clean(Clean::new()))
+        Next::First(BlockingTask::Clean(Clean::new()))
     }
 
     /// Enters the sectors of programmed pages in the table. Returns the number of sectors processed.
@@ -206,7 +212,7 @@ impl Write {
                     self.smalls.push(small);
                 } else {
                     let lpn = self.units[small.unit as usize].lpn.get();
-                    slc.set(SectorAt { sector: small.sector, place: psn.get() }, lpn, false);
+                    slc.set(SectorSlot { sector: small.sector, place: psn.get() }, lpn, false);
                     counts.slc_sectors += 1;
                 }
             }
@@ -216,18 +222,18 @@ impl Write {
     }
 
     /// Sends all of the write to the MLC flash, because the SLC flash cannot take the rest of it.
-    fn give_up(&mut self, disk: &mut Disk) -> Next<Above> {
+    fn give_up(&mut self, disk: &mut Disk) -> Next<BlockingTask> {
         let slc = disk.slc_mut();
         self.smalls.iter().for_each(|small| slc.table.unreserve(small.sector));
         self.route = Route::Large;
         Next::Again
     }
 
-    fn end(&mut self, disk: &mut Disk) -> Next<Above> {
+    fn end(&mut self, disk: &mut Disk) -> Next<BlockingTask> {
         if self.route != Route::Large {
             put_back(&mut disk.vectors.units, &mut self.units);
         }
         put_back(&mut disk.vectors.smalls, &mut self.smalls);
-        Next::Ended(Outcome::Done)
+        Next::Ended(TaskOutcome::Done)
     }
 }

@@ -2,12 +2,12 @@
 
 /// The number of events since the trigger was last due, and its period.
 #[derive(Clone, Debug)]
-pub(crate) struct Every {
+pub(crate) struct PeriodicTrigger {
     period: u32,
     since: u32,
 }
 
-impl Every {
+impl PeriodicTrigger {
     pub(crate) const fn new(period: u32) -> Self {
         Self { period, since: 0 }
     }
@@ -34,11 +34,11 @@ impl Every {
 
 #[cfg(test)]
 mod tests {
-    use super::Every;
+    use super::PeriodicTrigger;
 
     #[test]
     fn a_trigger_is_due_once_per_period() {
-        let mut every = Every::new(3);
+        let mut every = PeriodicTrigger::new(3);
         let due: Vec<bool> = (0..7).map(|_| every.tick()).collect();
         assert_eq!(due, [false, false, true, false, false, true, false]);
         // A due trigger stays due until `take_due`.

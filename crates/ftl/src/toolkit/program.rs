@@ -103,7 +103,7 @@ pub(crate) fn add_copy(
 
 /// A slot of a program that has ended.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Programmed {
+pub(crate) struct ProgramSlot {
     pub(crate) slot: Slot,
     /// The place to which the slot was to be programmed.
     pub(crate) psn: Psn,
@@ -111,7 +111,7 @@ pub(crate) struct Programmed {
     pub(crate) torn: bool,
 }
 
-impl Programmed {
+impl ProgramSlot {
     /// The `i`-th slot of a program to `target`.
     #[inline]
     pub(crate) fn of(backend: &Backend, program: Handle<Command>, (target, failed): (Target, bool), i: u32) -> Self {

@@ -13,11 +13,11 @@ use flash::nand::{BlockBirth, Media, Spare};
 
 use super::map::Map;
 use super::versions::Versions;
-use crate::sabotage::{Planted, Sabotage};
+use crate::sabotage::{PlantedBug, Sabotage};
 
 /// The state of a superblock at mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum MountState {
     /// Out of use for good.
     Bad,
     /// Free, with its erase count.
@@ -26,7 +26,7 @@ pub(crate) enum Found {
     Programmed(BlockBirth),
 }
 
-impl Found {
+impl MountState {
     /// The state of two superblocks that are written and erased together: bad if one is bad, and erased if both are
     /// erased.
     pub(crate) fn with(self, other: Self) -> Self {
@@ -40,19 +40,19 @@ impl Found {
 }
 
 /// Every superblock of an array with its state.
-pub(crate) fn survey(media: &Media, planted: Planted) -> impl Iterator<Item = (SuperblockId, Found)> + use<'_> {
+pub(crate) fn survey(media: &Media, planted: PlantedBug) -> impl Iterator<Item = (SuperblockId, MountState)> + use<'_> {
     let all = (0..media.geometry().superblock_count()).map(SuperblockId::new);
     all.map(move |superblock| (superblock, state_of(media, superblock, planted)))
 }
 
-pub(crate) fn state_of(media: &Media, superblock: SuperblockId, planted: Planted) -> Found {
+pub(crate) fn state_of(media: &Media, superblock: SuperblockId, planted: PlantedBug) -> MountState {
     let torn = planted.is(Sabotage::TornIsFree) && media.spare(media.geometry().slot(superblock, 0)) == Spare::Torn;
     if media.is_bad(superblock) {
-        Found::Bad
+        MountState::Bad
     } else if media.is_erased(superblock) || torn {
-        Found::Erased(if planted.is(Sabotage::WearForgotten) { 0 } else { media.erases(superblock) })
+        MountState::Erased(if planted.is(Sabotage::WearForgotten) { 0 } else { media.erases(superblock) })
     } else {
-        Found::Programmed(media.birth(superblock))
+        MountState::Programmed(media.birth(superblock))
     }
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn version_of(media: &Media, psn: Psn) -> Option<u32> {
 
 /// True if a copy of this version replaces the copy that was found before.
 #[inline]
-pub(crate) fn wins(version: u32, before: Option<u32>, planted: Planted) -> bool {
+pub(crate) fn wins(version: u32, before: Option<u32>, planted: PlantedBug) -> bool {
     before.is_none_or(|before| match version.cmp(&before) {
         Ordering::Greater => !planted.is(Sabotage::OlderRecovered),
         Ordering::Equal => planted.is(Sabotage::CopyRecovered),
@@ -83,7 +83,7 @@ pub(crate) fn find_newest(
     superblocks: impl Iterator<Item = SuperblockId> + Clone,
     map: &mut Map,
     versions: &mut Versions,
-    planted: Planted,
+    planted: PlantedBug,
 ) -> usize {
     if superblocks.clone().count() * 2 > media.geometry().superblock_count() as usize {
         map.touch();
@@ -107,7 +107,7 @@ pub(crate) fn find_newest_of(
     slots: impl Iterator<Item = Psn>,
     map: &mut Map,
     versions: &mut Versions,
-    planted: Planted,
+    planted: PlantedBug,
 ) -> usize {
     let mut end = 0;
     // Copies whose map entries are being prefetched.
@@ -175,7 +175,7 @@ mod tests {
     fn found(backend: &Backend, blocks: &[u32], units: u32) -> (Vec<(u32, u32)>, u32) {
         let (mut map, mut versions) = (Map::new(units), Versions::default());
         let blocks = blocks.iter().copied().map(SuperblockId::new);
-        find_newest(backend.media(), blocks, &mut map, &mut versions, Planted::default());
+        find_newest(backend.media(), blocks, &mut map, &mut versions, PlantedBug::default());
         (map.iter().map(|(lpn, psn)| (lpn.get(), psn.get())).collect(), versions.latest())
     }
 
@@ -187,10 +187,10 @@ mod tests {
         for (block, well) in [(4, true), (0, false), (3, true)] {
             assert_eq!(program(&mut backend, (block, 0), 0, 1), well);
         }
-        let found: Vec<Found> = survey(backend.media(), Planted::default()).map(|(_, found)| found).collect();
-        let born = |order| Found::Programmed(BlockBirth { order, stream: Stream::HOST });
+        let found: Vec<MountState> = survey(backend.media(), PlantedBug::default()).map(|(_, found)| found).collect();
+        let born = |order| MountState::Programmed(BlockBirth { order, stream: Stream::HOST });
         // A superblock with a failed program is not erased.
-        assert_eq!(found, [born(1), Found::Bad, Found::Erased(0), born(2), born(0), Found::Erased(0)]);
+        assert_eq!(found, [born(1), MountState::Bad, MountState::Erased(0), born(2), born(0), MountState::Erased(0)]);
     }
 
     #[test]
@@ -223,8 +223,8 @@ mod tests {
         for (blocks, place) in [([2, 3, 4], 8), ([3, 4, 2], 12), ([4, 2, 3], 16)] {
             assert_eq!(found(&backend, &blocks, 8), (vec![(7, place)], 5));
         }
-        assert!(wins(6, Some(5), Planted::default()) && wins(0, None, Planted::default()));
-        assert!(!wins(5, Some(5), Planted::default()) && !wins(4, Some(5), Planted::default()));
+        assert!(wins(6, Some(5), PlantedBug::default()) && wins(0, None, PlantedBug::default()));
+        assert!(!wins(5, Some(5), PlantedBug::default()) && !wins(4, Some(5), PlantedBug::default()));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use flash::backend::{Cause, Class, List, Slot};
 
 use super::zone::{RamRow, Task};
 use super::zrwa::Drain;
-use super::{Kind, ZnsFtl};
+use super::{ListPurpose, ZnsFtl};
 use crate::port::{Flash, Owner, Owners};
 use crate::sabotage::Sabotage;
 use crate::zone::{ZoneAction, ZoneError, ZoneState};
@@ -128,7 +128,7 @@ impl ZnsFtl {
             } else if flash.backend.media().is_erased(superblock) {
                 self.blocks.free(&self.layout, superblock, flash.backend.media().erases(superblock));
             } else {
-                let list = flash.backend.open_list(Class::Other, Kind::Erase(zone).tag());
+                let list = flash.backend.open_list(Class::Other, ListPurpose::Erase(zone).tag());
                 flash.backend.add_erase(list, Cause::Host, superblock);
                 lists.push(list);
             }

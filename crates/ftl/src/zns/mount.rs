@@ -15,19 +15,19 @@ use flash::nand::{Media, Spare, Stream, Target};
 
 use super::config::ZnsConfig;
 use super::layout::WindowName;
-use super::power::{Saved, SavedRow, SavedUnit};
+use super::power::{SavedAreas, SavedRow, SavedUnit};
 use super::states::ZoneStates;
 use super::window::Windows;
 use super::zone::Zone;
-use super::{Blocks, Die, ZnsFtl, ZoneCounters};
+use super::{Blocks, DiePrograms, ZnsFtl, ZoneCounters};
 use crate::port::Mount;
-use crate::toolkit::recovery::{self, Found};
+use crate::toolkit::recovery::{self, MountState};
 use crate::toolkit::{DieLists, Versions};
 use crate::zone::ZoneState;
 
 /// The part of a superblock's spare areas that tells its zone.
 #[derive(Clone, Copy, Debug, Default)]
-struct Contents {
+struct SpareContents {
     /// The mapping unit of some slot, and the offset of that slot.
     unit: Option<(Lpn, u32)>,
     /// The zone of a row of padding, if the superblock has one.
@@ -44,14 +44,14 @@ impl ZnsFtl {
             states: ZoneStates::new(shape, from.planted),
             zones: vec![Zone::default(); shape.zones as usize],
             blocks: Blocks::new(&layout, config.wear.dynamic),
-            dies: vec![Die::default(); dies as usize],
+            dies: vec![DiePrograms::default(); dies as usize],
             programs: config.programs,
             reserve: config.reserve,
             versions: Versions::default(),
             reading: DieLists::new(dies),
             ram_reads: Vec::new(),
             erasing: Vec::new(),
-            saved: Saved::default(),
+            saved: SavedAreas::default(),
             windows: Windows::new(shape.zrwa),
             counters: ZoneCounters::new(shape),
             found: 0,
@@ -72,18 +72,18 @@ impl ZnsFtl {
         let mut padded = vec![false; self.zones.len()];
         let mut padding = Vec::new();
         for (superblock, found) in recovery::survey(media, from.planted) {
-            if found != Found::Bad {
+            if found != MountState::Bad {
                 self.blocks.count_good(self.layout.geometry.die_of(superblock));
             }
             match found {
-                Found::Bad => {}
-                Found::Erased(erases) => self.blocks.free(&self.layout, superblock, erases),
-                Found::Programmed(birth) if birth.stream == Stream::COPIES => {
+                MountState::Bad => {}
+                MountState::Erased(erases) => self.blocks.free(&self.layout, superblock, erases),
+                MountState::Programmed(birth) if birth.stream == Stream::COPIES => {
                     self.find_saved(media, superblock);
                     self.saved.useless.push(superblock);
                 }
-                Found::Programmed(_) => {
-                    let Contents { unit, padded: pads } = self.scan(media, superblock);
+                MountState::Programmed(_) => {
+                    let SpareContents { unit, padded: pads } = self.scan(media, superblock);
                     if let Some(zone) = pads {
                         padded[zone as usize] = true;
                     }
@@ -108,8 +108,8 @@ impl ZnsFtl {
     }
 
     /// Reads the spare areas of a superblock, and notes every version.
-    fn scan(&mut self, media: &Media, superblock: SuperblockId) -> Contents {
-        let mut contents = Contents::default();
+    fn scan(&mut self, media: &Media, superblock: SuperblockId) -> SpareContents {
+        let mut contents = SpareContents::default();
         for offset in 0..self.layout.geometry.superblock_slots() {
             let Spare::Data { lpn, version } = media.spare(self.layout.geometry.slot(superblock, offset)) else {
                 continue;

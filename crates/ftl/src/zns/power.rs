@@ -13,7 +13,7 @@ use flash::backend::{Cause, Class, Command, List, Slot, SlotRef};
 use flash::nand::{Stream, Target};
 
 use super::zone::{RamRow, RowState};
-use super::{Kind, ZnsFtl};
+use super::{ListPurpose, ZnsFtl};
 use crate::port::{Flash, Owners, PowerCycle, full_mask};
 use crate::zone::ZoneState;
 
@@ -39,7 +39,7 @@ pub(super) struct SavedUnit {
 
 /// Rows and random write areas that are saved outside their zones.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Saved {
+pub(super) struct SavedAreas {
     /// True if the power is about to go off in order, so that the rows in RAM are to be saved.
     pub(super) is_due: bool,
     /// The superblock that takes the next saved row, and that row's number there.
@@ -122,7 +122,7 @@ impl ZnsFtl {
             None => (self.blocks.take_any()?, 0),
         };
         self.saved.open = Some((superblock, at + 1));
-        let list = flash.backend.open_list(Class::Other, Kind::Save.tag());
+        let list = flash.backend.open_list(Class::Other, ListPurpose::Save.tag());
         let target = Target { superblock, offset: at * self.layout.row_units() };
         Some((list, flash.backend.add_program(list, Cause::Recovery, target, Stream::COPIES)))
     }
@@ -181,7 +181,7 @@ impl ZnsFtl {
             self.open_row(flash, zone, row, Cause::Host);
         } else {
             // This program is never submitted: its slots are the RAM of the row.
-            let list = flash.backend.open_list(Class::Other, Kind::Row(zone).tag());
+            let list = flash.backend.open_list(Class::Other, ListPurpose::Row(zone).tag());
             let program = flash.backend.add_program(list, Cause::Host, target, Stream::HOST);
             self.zones[zone as usize].push(row, RamRow { list, program, state: RowState::Parked });
         }
@@ -239,7 +239,7 @@ impl PowerCycle for ZnsFtl {
                 self.blocks.retire(&self.layout, flash.backend.media_mut(), superblock);
                 continue;
             }
-            let list = flash.backend.open_list(Class::Other, Kind::Unsave.tag());
+            let list = flash.backend.open_list(Class::Other, ListPurpose::Unsave.tag());
             flash.backend.add_erase(list, Cause::Recovery, superblock);
             self.saved.erasing.push(list);
             flash.submit(list);

@@ -5,7 +5,7 @@ use base::units::Lpn;
 use flash::backend::{Cause, List, Slot};
 
 use super::zone::RamRow;
-use super::{Kind, ZnsFtl};
+use super::{ListPurpose, ZnsFtl};
 use crate::port::{Flash, Owners, PageRead, Service};
 use crate::toolkit::{Slots, move_parts};
 
@@ -53,7 +53,7 @@ impl ZnsFtl {
             _ => {
                 let list = match open {
                     Some((list, _)) => list,
-                    None => flash.backend.open_list(owners.read_class(wanted.owner), Kind::Read.tag()),
+                    None => flash.backend.open_list(owners.read_class(wanted.owner), ListPurpose::Read.tag()),
                 };
                 let command = flash.backend.add_read(list, Cause::Host, superblock);
                 self.reading.set(die, (list, command));

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use crate::sabotage::{Planted, Sabotage};
+use crate::sabotage::{PlantedBug, Sabotage};
 use crate::zone::{ZoneAction, ZoneError, ZoneShape, ZoneState};
 
 #[derive(Clone, Copy, Debug)]
@@ -24,12 +24,12 @@ pub(super) struct ZoneStates {
     open: u32,
     /// The implicitly open zones, in the order in which they were opened.
     implicit: VecDeque<u32>,
-    planted: Planted,
+    planted: PlantedBug,
 }
 
 impl ZoneStates {
     /// The states of a new drive: all zones are empty.
-    pub(super) fn new(shape: ZoneShape, planted: Planted) -> Self {
+    pub(super) fn new(shape: ZoneShape, planted: PlantedBug) -> Self {
         let limits = ZoneLimits { active: shape.max_active, open: shape.max_open };
         let states = vec![ZoneState::Empty; shape.zones as usize];
         Self { states, limits, active: 0, open: 0, implicit: VecDeque::new(), planted }
@@ -129,7 +129,7 @@ mod tests {
 
     fn states(active: u32, open: u32) -> ZoneStates {
         let shape = ZoneShape { zones: 6, size: 1, capacity: 1, max_active: active, max_open: open, zrwa: None };
-        ZoneStates::new(shape, Planted::default())
+        ZoneStates::new(shape, PlantedBug::default())
     }
 
     #[test]

@@ -8,7 +8,7 @@ use base::units::SuperblockId;
 use flash::backend::{Backend, Cause, Class, Command, List, Slot, SlotRef};
 use flash::nand::{Stream, Target};
 
-use super::Kind;
+use super::ListPurpose;
 use super::layout::Layout;
 use crate::port::Flash;
 use crate::zone::ZrwaShape;
@@ -31,7 +31,7 @@ pub(super) struct Window {
 impl Window {
     fn new(flash: &mut Flash<'_>, layout: &Layout, size: u32) -> Self {
         let slots = layout.row_units();
-        let list: Handle<List> = flash.backend.open_list(Class::Other, Kind::Save.tag());
+        let list: Handle<List> = flash.backend.open_list(Class::Other, ListPurpose::Save.tag());
         let target = Target { superblock: SuperblockId::new(0), offset: 0 };
         let programs = (0..size.div_ceil(slots)).map(|_| {
             let program = flash.backend.add_program(list, Cause::Host, target, Stream::HOST);

@@ -7,7 +7,7 @@ use flash::nand::{Stream, Target};
 
 use super::zone::{RamRow, RowState, Task};
 use super::zrwa::Drain;
-use super::{Kind, ZnsFtl};
+use super::{ListPurpose, ZnsFtl};
 use crate::port::{Flash, Owners, PageWrite, Service, ZoneWrite, full_mask};
 use crate::sabotage::Sabotage;
 use crate::toolkit::give_unit;
@@ -115,7 +115,7 @@ impl ZnsFtl {
         }
         let place = self.layout.place_of(row);
         let target = Target { superblock: self.blocks.member(zone, place.member), offset: place.offset };
-        let list = flash.backend.open_list(Class::Other, Kind::Row(zone).tag());
+        let list = flash.backend.open_list(Class::Other, ListPurpose::Row(zone).tag());
         let program = flash.backend.add_program(list, cause, target, Stream::HOST);
         self.zones[zone as usize].push(row, RamRow { list, program, state: RowState::Assembling });
     }

@@ -2,7 +2,7 @@
 
 use base::engine::Rng;
 use base::units::Sectors;
-use serve::nbd::{BlockStatus, End, Event, Protocol, sample_exports, samples, samples_with_tls};
+use serve::nbd::{BlockStatus, End, Protocol, ProtocolEvent, sample_exports, samples, samples_with_tls};
 use serve::{AllocatedExtent, Allocation, Operation};
 
 use crate::{Damage, Target, Verdict};
@@ -33,11 +33,11 @@ impl Server {
             self.sent.extend(self.protocol.take_output());
             match event {
                 None if more == 0 => break,
-                None | Some(Event::Payload(_) | Event::Ready(_)) => {}
+                None | Some(ProtocolEvent::Payload(_) | ProtocolEvent::Ready(_)) => {}
                 // The following bytes count as if they had come through TLS.
-                Some(Event::StartTls) => self.protocol.upgraded(),
-                Some(Event::End(end)) => self.end = Some(end),
-                Some(Event::BlockStatus(BlockStatus { start, sectors, most, ticket })) => {
+                Some(ProtocolEvent::StartTls) => self.protocol.upgraded(),
+                Some(ProtocolEvent::End(end)) => self.end = Some(end),
+                Some(ProtocolEvent::BlockStatus(BlockStatus { start, sectors, most, ticket })) => {
                     let (first, count) = (start.get(), sectors.get());
                     assert!(first + count <= 2048, "the range is within the drive");
                     // Extents of one sector each, with alternating states.
@@ -48,7 +48,7 @@ impl Server {
                     ticket.reply_extents(Ok(extents.collect()), &mut self.sent);
                     self.requests += 1;
                 }
-                Some(Event::Request(request)) => {
+                Some(ProtocolEvent::Request(request)) => {
                     let start = request.start.get();
                     assert!(start + request.sectors.get() <= 2048, "the range is within the drive");
                     let length = request.sectors.bytes().get() as usize;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use base::engine::Rng;
-use nvme::{End, MemoryDrives, Request, Session, Subsystem, sample_config, sample_subsystem, samples};
+use nvme::{End, MemoryDrives, Session, SessionRequest, Subsystem, sample_config, sample_subsystem, samples};
 
 use crate::{Damage, Target, Verdict};
 
@@ -33,18 +33,18 @@ impl Server {
             taken += more;
             match request {
                 None if more == 0 => break,
-                None | Some(Request::Connected { .. }) => {}
-                Some(Request::Io(request)) => {
+                None | Some(SessionRequest::Connected { .. }) => {}
+                Some(SessionRequest::Io(request)) => {
                     let response = self.drive.run(&request);
                     self.session.complete(request.command_id, response, &mut self.subsystem);
                 }
-                Some(Request::Drive { command_id, command }) => {
+                Some(SessionRequest::Drive { command_id, command }) => {
                     let response = self.drive.administrate(&command);
                     self.session.complete(command_id, response, &mut self.subsystem);
                     self.subsystem.finish_sanitize(true);
                 }
-                Some(Request::Shutdown { controller }) => self.subsystem.finish_shutdown(controller),
-                Some(Request::End(end)) => self.end = Some(end),
+                Some(SessionRequest::Shutdown { controller }) => self.subsystem.finish_shutdown(controller),
+                Some(SessionRequest::End(end)) => self.end = Some(end),
             }
             self.sent.extend(self.session.output().take().concat());
             assert!(self.session.connection().memory() <= sample_config().memory(), "more memory than the limit");

@@ -20,7 +20,7 @@ pub(super) struct R2t {
 
 /// An R2T that is outstanding: data from `next` to `end` are due.
 #[derive(Clone, Copy, Debug)]
-struct Due {
+struct DueData {
     tag: u16,
     start: u32,
     next: u32,
@@ -29,7 +29,7 @@ struct Due {
 
 /// An outstanding command.
 #[derive(Debug)]
-pub(super) struct Command {
+pub(super) struct OutstandingCommand {
     entry: SubmissionEntry,
     /// Bytes to the controller.
     length: u32,
@@ -38,7 +38,7 @@ pub(super) struct Command {
     data: Vec<u8>,
     /// Data up to here are requested or came in the capsule.
     requested: u32,
-    due: Vec<Due>,
+    due: Vec<DueData>,
     /// The command waits for its first R2T.
     waits: bool,
     /// A digest did not match.
@@ -47,7 +47,7 @@ pub(super) struct Command {
     runs: bool,
 }
 
-impl Command {
+impl OutstandingCommand {
     pub(super) fn without_data(entry: SubmissionEntry) -> Self {
         Self { runs: true, ..Self::with_data_in_capsule(entry, 0) }
     }
@@ -90,7 +90,7 @@ impl Command {
 #[derive(Debug)]
 pub(super) struct Commands {
     config: Config,
-    outstanding: BTreeMap<u16, Command>,
+    outstanding: BTreeMap<u16, OutstandingCommand>,
     /// Writes that wait for room.
     waiting: VecDeque<u16>,
     /// Writes that may have further R2Ts.
@@ -144,7 +144,7 @@ impl Commands {
         self.outstanding.get(&command_id).map(|command| &command.entry)
     }
 
-    pub(super) fn insert(&mut self, command: Command) {
+    pub(super) fn insert(&mut self, command: OutstandingCommand) {
         let command_id = command.entry.command_id();
         if command.waits {
             self.waiting.push_back(command_id);
@@ -181,7 +181,7 @@ impl Commands {
             let length = self.config.r2t.min(command.length - offset);
             self.next_tag = self.next_tag.wrapping_add(1);
             command.requested += length;
-            command.due.push(Due { tag, start: offset, next: offset, end: offset + length });
+            command.due.push(DueData { tag, start: offset, next: offset, end: offset + length });
             all.push(R2t { command_id, tag, offset, length });
         }
     }
@@ -208,7 +208,7 @@ impl Commands {
         if last != (end == due.end) { Err(FatalError::field(1)) } else { Ok(()) }
     }
 
-    fn get(&mut self, command_id: u16) -> &mut Command {
+    fn get(&mut self, command_id: u16) -> &mut OutstandingCommand {
         self.outstanding.get_mut(&command_id).expect("the command was checked at the PDU's header")
     }
 

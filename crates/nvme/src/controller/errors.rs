@@ -11,7 +11,7 @@ pub(crate) const ENTRIES: usize = 64;
 layout! {
     /// An entry of log page 01h. The transport type (byte 29) stays 0: only errors of the transport have one, and these
     /// end the connection.
-    struct Entry [64] {
+    struct ErrorLogEntry [64] {
         0 count: u64,
         8 queue: u16,
         10 command_id: u16,
@@ -27,7 +27,7 @@ layout! {
 
 /// A command that failed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Failure {
+pub(crate) struct CommandFailure {
     pub(crate) queue: u16,
     pub(crate) command_id: u16,
     pub(crate) status: Status,
@@ -41,15 +41,15 @@ pub(crate) struct Failure {
 #[derive(Debug, Default)]
 pub(crate) struct ErrorLog {
     count: u64,
-    latest: VecDeque<Entry>,
+    latest: VecDeque<ErrorLogEntry>,
 }
 
 impl ErrorLog {
-    pub(crate) fn note(&mut self, failure: Failure) {
-        let Failure { queue, command_id, status, lba, namespace, command_set, opcode } = failure;
+    pub(crate) fn note(&mut self, failure: CommandFailure) {
+        let CommandFailure { queue, command_id, status, lba, namespace, command_set, opcode } = failure;
         self.count += 1;
         self.latest.truncate(ENTRIES - 1);
-        self.latest.push_front(Entry {
+        self.latest.push_front(ErrorLogEntry {
             count: self.count,
             queue,
             command_id,
@@ -77,14 +77,14 @@ impl ErrorLog {
 
 #[cfg(test)]
 mod tests {
-    use super::{ENTRIES, ErrorLog, Failure};
+    use super::{CommandFailure, ENTRIES, ErrorLog};
     use crate::status::Status;
 
     #[test]
     fn the_latest_failures_are_kept() {
         let mut log = ErrorLog::default();
         for command_id in 0..100 {
-            log.note(Failure {
+            log.note(CommandFailure {
                 queue: 3,
                 command_id,
                 status: Status::LBA_OUT_OF_RANGE,

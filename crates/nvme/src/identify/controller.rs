@@ -4,7 +4,7 @@ use super::Context;
 use crate::controller::errors::ENTRIES;
 use crate::controller::events::REQUESTS;
 use crate::controller::properties::VERSION;
-use crate::controller::{Controller, KEEP_ALIVE_STEP, Kind};
+use crate::controller::{Controller, ControllerKind, KEEP_ALIVE_STEP};
 use crate::description::PowerState;
 use crate::layout::{Field, bytes_of, layout, text};
 
@@ -171,7 +171,7 @@ pub(crate) fn controller(context: &Context<'_>, controller: &Controller) -> Vec<
         msdbd: 1,
         ..IdentifyController::default()
     };
-    if controller.kind == Kind::Discovery {
+    if controller.kind == ControllerKind::Discovery {
         return bytes_of(&IdentifyController {
             cntrltype: 2,
             oaes: events::DISCOVERY,

@@ -4,7 +4,7 @@
 use crate::controller::features;
 use crate::description::{Description, Namespace};
 use crate::entry::opcode::{admin, io};
-use crate::identify::namespace::{NVM, ZONED, command_set as set_of};
+use crate::identify::namespace::{self, NVM, ZONED};
 use crate::status::Status;
 
 /// Bits of an effect (NVMe base 2.0, section 5.16.1, log page 05h).
@@ -63,7 +63,7 @@ const PLACEMENT: [(u8, u32); 2] = [(io::IO_MANAGEMENT_RECEIVE, SUPPORTED), (io::
 /// The page of an I/O command set: 256 dwords of admin commands, 256 of I/O commands.
 pub(super) fn commands(description: &Description, command_set: u8) -> Result<Vec<u8>, Status> {
     let mut data = vec![0; 4096];
-    let of_set = |namespace: &Namespace| set_of(namespace) == command_set;
+    let of_set = |namespace: &Namespace| namespace::command_set(namespace) == command_set;
     let optional = description.commands_of(of_set);
     let mut put = |first: usize, all: &[(u8, u32)]| {
         for (opcode, effect) in all {

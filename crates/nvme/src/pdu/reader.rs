@@ -27,7 +27,7 @@ impl Role {
 
 /// The next part of the stream, at the front of the input.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Step<'a> {
+pub(crate) enum StreamPart<'a> {
     /// More bytes are needed.
     Incomplete,
     /// A header, its bytes without digest, and the number of bytes of `data` that follow.
@@ -41,7 +41,7 @@ pub(crate) enum Step<'a> {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Phase {
+enum ReaderPhase {
     Header,
     /// `left` bytes of data are to come; `checksum` is that of the data before; `digest` says whether a digest follows.
     Data {
@@ -57,12 +57,12 @@ pub(crate) struct Reader {
     digests: Digests,
     /// CPDA or HPDA, as this end has said.
     alignment: u8,
-    phase: Phase,
+    phase: ReaderPhase,
 }
 
 impl Reader {
     pub(crate) const fn new(role: Role) -> Self {
-        Self { role, digests: Digests { header: false, data: false }, alignment: 0, phase: Phase::Header }
+        Self { role, digests: Digests { header: false, data: false }, alignment: 0, phase: ReaderPhase::Header }
     }
 
     /// Sets the digests and the alignment that both ends have agreed on, from the next PDU on.
@@ -72,61 +72,61 @@ impl Reader {
 
     /// True if the header of a PDU comes next.
     pub(crate) const fn is_between(&self) -> bool {
-        matches!(self.phase, Phase::Header)
+        matches!(self.phase, ReaderPhase::Header)
     }
 
-    pub(crate) fn step<'a>(&mut self, input: &'a [u8]) -> Step<'a> {
+    pub(crate) fn step<'a>(&mut self, input: &'a [u8]) -> StreamPart<'a> {
         match self.phase {
-            Phase::Header => self.header(input),
-            Phase::Data { left: 0, checksum, .. } => {
-                let Some(received) = input.first_chunk::<DIGEST>() else { return Step::Incomplete };
-                self.phase = Phase::Header;
-                Step::Digest { matches: u32::from_le_bytes(*received) == checksum }
+            ReaderPhase::Header => self.header(input),
+            ReaderPhase::Data { left: 0, checksum, .. } => {
+                let Some(received) = input.first_chunk::<DIGEST>() else { return StreamPart::Incomplete };
+                self.phase = ReaderPhase::Header;
+                StreamPart::Digest { matches: u32::from_le_bytes(*received) == checksum }
             }
-            Phase::Data { .. } if input.is_empty() => Step::Incomplete,
-            Phase::Data { left, checksum, digest } => {
+            ReaderPhase::Data { .. } if input.is_empty() => StreamPart::Incomplete,
+            ReaderPhase::Data { left, checksum, digest } => {
                 let data = &input[..input.len().min(left)];
                 let checksum = if digest { crc32c::crc32c_append(checksum, data) } else { 0 };
                 let left = left - data.len();
                 let end = left == 0 && !digest;
-                self.phase = if end { Phase::Header } else { Phase::Data { left, checksum, digest } };
-                Step::Data { data, end }
+                self.phase = if end { ReaderPhase::Header } else { ReaderPhase::Data { left, checksum, digest } };
+                StreamPart::Data { data, end }
             }
         }
     }
 
-    fn header<'a>(&mut self, input: &'a [u8]) -> Step<'a> {
+    fn header<'a>(&mut self, input: &'a [u8]) -> StreamPart<'a> {
         // Type and length of the header come first: they say where its digest is.
-        let Some(common) = input.get(..8) else { return Step::Incomplete };
+        let Some(common) = input.get(..8) else { return StreamPart::Incomplete };
         let Some(length) = header_length(common[0]).filter(|_| self.role.takes(common[0])) else {
-            return Step::Fatal { error: FatalError::field(0), header: common };
+            return StreamPart::Fatal { error: FatalError::field(0), header: common };
         };
         if usize::from(common[2]) != length {
-            return Step::Fatal { error: FatalError::field(2), header: common };
+            return StreamPart::Fatal { error: FatalError::field(2), header: common };
         }
-        let Some(header) = input.get(..length) else { return Step::Incomplete };
+        let Some(header) = input.get(..length) else { return StreamPart::Incomplete };
         let plain = matches!(
             common[0],
             kind::INITIALIZE_REQUEST | kind::INITIALIZE_RESPONSE | kind::HOST_TERM | kind::CONTROLLER_TERM
         );
         if self.digests.header && !plain {
-            let Some(received) = input[length..].first_chunk::<DIGEST>() else { return Step::Incomplete };
+            let Some(received) = input[length..].first_chunk::<DIGEST>() else { return StreamPart::Incomplete };
             let received = u32::from_le_bytes(*received);
             if received != crc32c::crc32c(header) {
                 let error = FatalError { status: fatal::HEADER_DIGEST, information: received };
-                return Step::Fatal { error, header };
+                return StreamPart::Fatal { error, header };
             }
         }
         let Sizes { data_offset, data, .. } = match check(header, self.digests, self.alignment) {
             Ok(sizes) => sizes,
-            Err(error) => return Step::Fatal { error, header },
+            Err(error) => return StreamPart::Fatal { error, header },
         };
         if input.len() < data_offset {
-            return Step::Incomplete;
+            return StreamPart::Incomplete;
         }
         if data > 0 {
-            self.phase = Phase::Data { left: data, checksum: 0, digest: self.digests.data && !plain };
+            self.phase = ReaderPhase::Data { left: data, checksum: 0, digest: self.digests.data && !plain };
         }
-        Step::Header { taken: data_offset, header: Header::load(header), data, bytes: header }
+        StreamPart::Header { taken: data_offset, header: Header::load(header), data, bytes: header }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Answer, DriveCommand, Membership, Subsystem};
 use crate::connection::Response;
 use crate::controller::features::{self, Effect, FeatureAccess, Features, data_to_controller};
-use crate::controller::{Controller, Kind};
+use crate::controller::{Controller, ControllerKind};
 use crate::description::Drives;
 use crate::entry::{SubmissionEntry, opcode::admin};
 use crate::identify::Context;
@@ -39,7 +39,7 @@ impl Subsystem {
             return Err(Status::COMMAND_SEQUENCE_ERROR.do_not_retry());
         }
         let maintenance = &mut self.maintenance;
-        let is_io = this.kind == Kind::Io;
+        let is_io = this.kind == ControllerKind::Io;
         let response = match entry.opcode() {
             admin::IDENTIFY => sized(identify::identify(&context, this, &others, entry)?, entry)?,
             admin::GET_LOG_PAGE => Response::data(log::get(&context, this, maintenance, self.generation, entry)?),
@@ -88,7 +88,7 @@ const fn unknown() -> Status {
 }
 
 fn has_directives(context: &Context<'_>, this: &Controller) -> bool {
-    this.kind == Kind::Io && context.description.has_directives()
+    this.kind == ControllerKind::Io && context.description.has_directives()
 }
 
 /// Data that the host must have room for as a whole.
@@ -104,7 +104,7 @@ fn is_supported(context: &Context<'_>, this: &Controller, id: u8) -> Option<(boo
     let (_, changeable, of_namespace) = features::SUPPORTED.into_iter().find(|(supported, ..)| *supported == id)?;
     let supported = match id {
         features::id::KEEP_ALIVE | features::id::ASYNC_EVENTS => true,
-        _ if this.kind == Kind::Discovery => false,
+        _ if this.kind == ControllerKind::Discovery => false,
         features::id::VOLATILE_WRITE_CACHE => context.description.write_cache,
         features::id::PLACEMENT | features::id::PLACEMENT_EVENTS => context.description.has_placement(),
         _ => true,

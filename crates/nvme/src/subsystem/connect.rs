@@ -9,7 +9,7 @@ use crate::controller::errors::ErrorLog;
 use crate::controller::events::Events;
 use crate::controller::features::Features;
 use crate::controller::properties::Properties;
-use crate::controller::{Controller, HostIdentity, KeepAlive, Kind};
+use crate::controller::{Controller, ControllerKind, HostIdentity, KeepAlive};
 use crate::directive::Streams;
 use crate::entry::SubmissionEntry;
 use crate::identify::DISCOVERY_NQN;
@@ -131,14 +131,14 @@ impl Subsystem {
     /// Makes a controller for an admin queue, and returns its identifier.
     fn connect_admin(&mut self, request: &ConnectFields, now: Duration) -> Result<u16, Response> {
         let kind = match request.subsystem_nqn.as_str() {
-            DISCOVERY_NQN => Kind::Discovery,
-            nqn if nqn == self.description.identity.nqn => Kind::Io,
+            DISCOVERY_NQN => ControllerKind::Discovery,
+            nqn if nqn == self.description.identity.nqn => ControllerKind::Io,
             _ => return Err(Parameter::SUBSYSTEM.refusal()),
         };
         if request.controller != ANY_CONTROLLER {
             return Err(Parameter::CONTROLLER.refusal());
         }
-        if kind == Kind::Io && !self.description.allows(&request.host.nqn) {
+        if kind == ControllerKind::Io && !self.description.allows(&request.host.nqn) {
             return Err(Response::status(Status::CONNECT_INVALID_HOST.do_not_retry()));
         }
         let Some(id) = self.free_id() else {
@@ -150,7 +150,7 @@ impl Subsystem {
             serial: self.next_serial,
             kind,
             host: request.host.clone(),
-            properties: Properties::new(self.config.queue_entries, kind == Kind::Io),
+            properties: Properties::new(self.config.queue_entries, kind == ControllerKind::Io),
             features: Features::new(&self.description),
             events: Events::default(),
             errors: ErrorLog::default(),
@@ -185,7 +185,7 @@ impl Subsystem {
     fn connect_io(&mut self, request: &ConnectFields) -> Result<u16, Response> {
         let controller = self.controllers.get_mut(&request.controller).filter(|controller| controller.end.is_none());
         let controller = controller.ok_or_else(|| Parameter::CONTROLLER.refusal())?;
-        if controller.kind == Kind::Discovery || request.subsystem_nqn != self.description.identity.nqn {
+        if controller.kind == ControllerKind::Discovery || request.subsystem_nqn != self.description.identity.nqn {
             return Err(Parameter::SUBSYSTEM.refusal());
         }
         if controller.host != request.host {

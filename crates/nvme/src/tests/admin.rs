@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use crate::entry::{SubmissionEntry, opcode};
 use crate::host::{Completion, HostCommand, HostConfig};
-use crate::samples::{ENABLE, Link, Target, connect, sample_config, sample_description};
+use crate::samples::{ConnectionPair, ENABLE, Target, connect, sample_config, sample_description};
 use crate::status::Status;
 
-fn admin() -> (Target, Link) {
+fn admin() -> (Target, ConnectionPair) {
     let mut target = Target::new(sample_config());
-    let link = Link::admin(&mut target, HostConfig::default());
+    let link = ConnectionPair::admin(&mut target, HostConfig::default());
     (target, link)
 }
 
@@ -87,7 +87,7 @@ fn pages_are_read_in_parts() {
 #[test]
 fn failures_are_in_the_error_log() {
     let (mut target, mut link) = admin();
-    let mut io = Link::io(&mut target, HostConfig::default(), 1, 3, true);
+    let mut io = ConnectionPair::io(&mut target, HostConfig::default(), 1, 3, true);
     let failed = io.run(&mut target, HostCommand::read(2, 1024, 1, 4096));
     assert_eq!(failed.status, Status::LBA_OUT_OF_RANGE.do_not_retry().more());
     let page = link.run(&mut target, HostCommand::log_page(1, 0, 0, 128)).data;
@@ -121,7 +121,7 @@ fn features_are_set_got_and_described() {
     assert_eq!(link.run(&mut target, HostCommand::set_features(7, 9 | 1 << 16)).result, 1 | 1 << 16);
     assert_eq!(link.run(&mut target, HostCommand::set_features(7, 0xffff)).status.bare(), Status::INVALID_FIELD);
     assert_eq!(link.run(&mut target, HostCommand::set_features(7, 99 | 99 << 16)).result, 3 | 3 << 16);
-    let _io = Link::io(&mut target, HostConfig::default(), 1, 1, true);
+    let _io = ConnectionPair::io(&mut target, HostConfig::default(), 1, 1, true);
     let late = link.run(&mut target, HostCommand::set_features(7, 0));
     assert_eq!(late.status.bare(), Status::COMMAND_SEQUENCE_ERROR);
     assert_eq!(link.run(&mut target, HostCommand::get_features(6, 0)).result, 1, "the write cache");
@@ -163,7 +163,7 @@ fn temperature_thresholds_raise_events_once() {
     link.run(&mut target, HostCommand::set_features(4, 320));
     link.host.submit_as(900, HostCommand::event_request());
     link.pump(&mut target);
-    let check = |target: &mut Target, link: &mut Link, temperature: u16| -> Option<u64> {
+    let check = |target: &mut Target, link: &mut ConnectionPair, temperature: u16| -> Option<u64> {
         target.drive.health.temperature = temperature;
         let Target { subsystem, drive, .. } = target;
         subsystem.check_health(drive);
@@ -224,7 +224,7 @@ fn event_requests_are_limited_and_can_be_aborted() {
 #[test]
 fn format_and_sanitize_erase() {
     let (mut target, mut link) = admin();
-    let mut io = Link::io(&mut target, HostConfig::default(), 1, 1, true);
+    let mut io = ConnectionPair::io(&mut target, HostConfig::default(), 1, 1, true);
     let mut fill = |target: &mut Target| {
         io.run(target, HostCommand::write(1, 0, 1, vec![1; 4096]));
         io.run(target, HostCommand::append(2, 0, 1, vec![1; 4096]));
@@ -234,11 +234,11 @@ fn format_and_sanitize_erase() {
     let format = |namespace, cdw10| command(opcode::admin::FORMAT_NVM, namespace, cdw10, 0);
     assert_eq!(fill(&mut target), (1, 1));
     assert_eq!(link.run(&mut target, format(2, 1 << 9)).status, Status::SUCCESS);
-    let read = |target: &mut Target, link: &mut Link, namespace| {
+    let read = |target: &mut Target, link: &mut ConnectionPair, namespace| {
         let read = link.run(target, HostCommand::read(namespace, 0, 1, 4096));
         (read.status.bare(), read.data.first().copied())
     };
-    let mut second = Link::io(&mut target, HostConfig::default(), 1, 2, true);
+    let mut second = ConnectionPair::io(&mut target, HostConfig::default(), 1, 2, true);
     assert_eq!(read(&mut target, &mut second, 1).1, Some(1));
     assert_eq!(read(&mut target, &mut second, 2).1, Some(0));
     for (cdw10, status) in
@@ -251,7 +251,7 @@ fn format_and_sanitize_erase() {
     assert_eq!(link.run(&mut target, sanitize(3)).status.bare(), Status::INVALID_FIELD, "overwrite");
     assert_eq!(link.run(&mut target, sanitize(2)).status, Status::SUCCESS);
     assert_eq!(read(&mut target, &mut second, 1), (Status::SANITIZE_IN_PROGRESS, None));
-    let state = |target: &mut Target, link: &mut Link| {
+    let state = |target: &mut Target, link: &mut ConnectionPair| {
         let page = link.run(target, HostCommand::log_page(0x81, 0, 0, 32)).data;
         (u16_at(&page, 0), u16_at(&page, 2), page[4])
     };
@@ -266,7 +266,7 @@ fn format_and_sanitize_erase() {
 fn a_self_test_takes_its_time() {
     let (mut target, mut link) = admin();
     let test = |code| command(opcode::admin::DEVICE_SELF_TEST, u32::MAX, code, 0);
-    let page = |target: &mut Target, link: &mut Link, seconds: u64| {
+    let page = |target: &mut Target, link: &mut ConnectionPair, seconds: u64| {
         target.now = Duration::from_secs(seconds);
         link.run(target, HostCommand::log_page(6, 0, 0, 564)).data
     };
@@ -303,7 +303,7 @@ fn commands_that_the_drive_does_not_have_are_refused() {
             "{opcode:#x}"
         );
     }
-    let mut discovery = Link::open(&mut target, HostConfig::default());
+    let mut discovery = ConnectionPair::open(&mut target, HostConfig::default());
     discovery.run(&mut target, HostCommand::connect(&connect(crate::DISCOVERY_NQN)));
     discovery.run(&mut target, HostCommand::property_set(0x14, ENABLE));
     for opcode in [opcode::admin::FORMAT_NVM, opcode::admin::SANITIZE, opcode::admin::DIRECTIVE_SEND] {
@@ -348,7 +348,7 @@ fn placement_is_described_and_stays_enabled() {
 #[test]
 fn streams_are_enabled_allocated_and_released() {
     let (mut target, mut link) = admin();
-    let mut io = Link::io(&mut target, HostConfig::default(), 1, 1, true);
+    let mut io = ConnectionPair::io(&mut target, HostConfig::default(), 1, 1, true);
     let stream = |id| HostCommand::write(1, 0, 1, vec![0; 4096]).with_directive(1, id);
     assert_eq!(io.run(&mut target, stream(3)).status.bare(), Status::INVALID_FIELD, "not enabled");
     let send = |kind: u32, operation: u32, cdw12| {
@@ -377,15 +377,15 @@ fn streams_are_enabled_allocated_and_released() {
 #[test]
 fn a_host_without_all_command_sets_sees_no_zones() {
     let mut target = Target::new(sample_config());
-    let mut link = Link::open(&mut target, HostConfig::default());
+    let mut link = ConnectionPair::open(&mut target, HostConfig::default());
     link.run(&mut target, HostCommand::connect(&connect(crate::samples::NQN)));
     link.run(&mut target, HostCommand::property_set(0x14, ENABLE & !(7 << 4)));
-    let list = |link: &mut Link, target: &mut Target| {
+    let list = |link: &mut ConnectionPair, target: &mut Target| {
         crate::host::namespace_list(&link.run(target, HostCommand::identify(2, 0, 0)).data)
     };
     assert_eq!(list(&mut link, &mut target), [1]);
     assert_eq!(link.run(&mut target, HostCommand::identify(0, 2, 0)).data, [0; 4096]);
-    let mut modern = Link::admin(&mut target, HostConfig::default());
+    let mut modern = ConnectionPair::admin(&mut target, HostConfig::default());
     assert_eq!(list(&mut modern, &mut target), [1, 2]);
     let zoned = modern.run(&mut target, HostCommand::identify(7, 0, 2)).data;
     assert_eq!(crate::host::namespace_list(&zoned), [2]);

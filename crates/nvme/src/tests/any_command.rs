@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::entry::{SubmissionEntry, opcode};
 use crate::host::{HostCommand, HostConfig};
-use crate::samples::{ENABLE, Link, Target, connect, sample_config};
+use crate::samples::{ConnectionPair, ENABLE, Target, connect, sample_config};
 use crate::status::Status;
 
 /// An entry of fields that are likely to be valid.
@@ -40,7 +40,7 @@ fn waits(entry: &SubmissionEntry, admin: bool) -> bool {
     admin && entry.opcode() == opcode::admin::ASYNC_EVENT_REQUEST
 }
 
-fn answer_all(target: &mut Target, link: &mut Link, entries: &[(SubmissionEntry, usize)], admin: bool) {
+fn answer_all(target: &mut Target, link: &mut ConnectionPair, entries: &[(SubmissionEntry, usize)], admin: bool) {
     for (entry, length) in entries {
         // Property Set can reset the controller, which drops all outstanding commands.
         if entry.fabrics_type() == Some(opcode::fabrics::PROPERTY_SET) || waits(entry, admin) {
@@ -67,14 +67,14 @@ proptest! {
     fn any_entry_has_one_response(entries in prop::collection::vec(entry(), 1..40)) {
         let config = HostConfig::default();
         let mut target = Target::new(sample_config());
-        let mut admin = Link::admin(&mut target, config);
+        let mut admin = ConnectionPair::admin(&mut target, config);
         answer_all(&mut target, &mut admin, &entries, true);
-        let mut discovery = Link::open(&mut target, config);
+        let mut discovery = ConnectionPair::open(&mut target, config);
         discovery.run(&mut target, HostCommand::connect(&connect(crate::DISCOVERY_NQN)));
         discovery.run(&mut target, HostCommand::property_set(0x14, ENABLE));
         answer_all(&mut target, &mut discovery, &entries, true);
         // The number of queues may have been set to one.
-        let mut io = Link::io(&mut target, config, 1, 1, false);
+        let mut io = ConnectionPair::io(&mut target, config, 1, 1, false);
         answer_all(&mut target, &mut io, &entries, false);
         let read = io.run(&mut target, HostCommand::read(1, 0, 1, 4096));
         prop_assert_eq!(read.status, Status::SUCCESS);

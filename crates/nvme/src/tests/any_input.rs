@@ -5,21 +5,21 @@ use proptest::prelude::*;
 
 use crate::connection::End;
 use crate::host::{Host, HostCommand, HostConfig, HostEvent};
-use crate::samples::{Link, Target, sample_config, samples};
+use crate::samples::{ConnectionPair, Target, sample_config, samples};
 
 /// The output of the controller's side for an input.
 #[derive(Debug, PartialEq)]
-struct Outcome {
+struct ControllerOutput {
     said: Vec<u8>,
     commands: u64,
     end: Option<End>,
 }
 
 /// Sends the input in pieces whose lengths repeat.
-fn receive(input: &[u8], lengths: &[usize]) -> Outcome {
+fn receive(input: &[u8], lengths: &[usize]) -> ControllerOutput {
     let mut target = Target::new(sample_config());
-    let _admin = Link::admin(&mut target, HostConfig::default());
-    let mut link = Link::new(&target, HostConfig::default());
+    let _admin = ConnectionPair::admin(&mut target, HostConfig::default());
+    let mut link = ConnectionPair::new(&target, HostConfig::default());
     let (mut waiting, mut left, mut said) = (Vec::new(), input, Vec::new());
     for length in lengths.iter().cycle() {
         if left.is_empty() {
@@ -33,14 +33,14 @@ fn receive(input: &[u8], lengths: &[usize]) -> Outcome {
         assert!(link.session.connection().memory() <= sample_config().memory());
         assert!(waiting.len() < 256 || link.end.is_some(), "{} bytes wait", waiting.len());
     }
-    Outcome { said, commands: target.drive.commands, end: link.end }
+    ControllerOutput { said, commands: target.drive.commands, end: link.end }
 }
 
 /// The bytes of a controller for a host that writes 20 KiB and reads 8 KiB.
 fn controllers_bytes() -> Vec<u8> {
     let mut target = Target::new(sample_config());
-    let _admin = Link::admin(&mut target, HostConfig::default());
-    let mut link = Link::io(&mut target, HostConfig::default(), 1, 1, false);
+    let _admin = ConnectionPair::admin(&mut target, HostConfig::default());
+    let mut link = ConnectionPair::io(&mut target, HostConfig::default(), 1, 1, false);
     link.run(&mut target, HostCommand::write(1, 0, 5, vec![1; 20480]));
     link.run(&mut target, HostCommand::read(1, 0, 2, 8192));
     link.heard

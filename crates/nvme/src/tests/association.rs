@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::connection::End;
 use crate::entry::{SubmissionEntry, opcode};
 use crate::host::{Completion, ConnectRequest, HostCommand, HostConfig};
-use crate::samples::{ENABLE, Link, NQN, Target, connect, sample_config};
+use crate::samples::{ConnectionPair, ENABLE, NQN, Target, connect, sample_config};
 use crate::status::Status;
 
 fn target() -> Target {
@@ -14,7 +14,7 @@ fn target() -> Target {
 
 /// Sends a Connect on a fresh connection.
 fn try_connect(target: &mut Target, request: &ConnectRequest) -> Completion {
-    let mut link = Link::open(target, HostConfig::default());
+    let mut link = ConnectionPair::open(target, HostConfig::default());
     link.run(target, HostCommand::connect(request))
 }
 
@@ -41,7 +41,7 @@ fn wrong_parameters_of_an_admin_connect_are_named() {
     assert_invalid(&try_connect(&mut target, &change(&|r| r.host_nqn = "x".repeat(256))), 512, true);
     let mut format = HostCommand::connect(&good);
     format.entry = format.entry.with_cdw(10, 1);
-    let mut link = Link::open(&mut target, HostConfig::default());
+    let mut link = ConnectionPair::open(&mut target, HostConfig::default());
     assert_eq!(link.run(&mut target, format).status.bare(), Status::CONNECT_INCOMPATIBLE_FORMAT);
     let mut short = HostCommand::connect(&good);
     short.data.truncate(1000);
@@ -54,7 +54,7 @@ fn wrong_parameters_of_an_admin_connect_are_named() {
 #[test]
 fn wrong_parameters_of_an_io_connect_are_named() {
     let mut target = target();
-    let mut admin = Link::open(&mut target, HostConfig::default());
+    let mut admin = ConnectionPair::open(&mut target, HostConfig::default());
     admin.run(&mut target, HostCommand::connect(&connect(NQN)));
     let io = ConnectRequest { queue: 1, controller: 1, keep_alive: 0, ..connect(NQN) };
     assert_eq!(try_connect(&mut target, &io).status.bare(), Status::COMMAND_SEQUENCE_ERROR, "not enabled");
@@ -65,7 +65,7 @@ fn wrong_parameters_of_an_io_connect_are_named() {
     assert_invalid(&try_connect(&mut target, &ConnectRequest { host_id: [8; 16], ..io.clone() }), 512, true);
     let other = ConnectRequest { subsystem_nqn: crate::DISCOVERY_NQN.to_owned(), ..io.clone() };
     assert_invalid(&try_connect(&mut target, &other), 256, true);
-    let mut link = Link::open(&mut target, HostConfig::default());
+    let mut link = ConnectionPair::open(&mut target, HostConfig::default());
     assert_eq!(link.run(&mut target, HostCommand::connect(&io)).result, 1);
     assert_invalid(&try_connect(&mut target, &io), 42, false);
     assert_eq!(link.run(&mut target, HostCommand::connect(&io)).status.bare(), Status::COMMAND_SEQUENCE_ERROR);
@@ -81,7 +81,7 @@ fn only_listed_hosts_may_connect_and_find_the_subsystem() {
     description.access.hosts = Some(vec!["nqn.2014-08.org.nvmexpress:uuid:other".to_owned()]);
     target.subsystem = crate::Subsystem::new(description, sample_config());
     assert_eq!(try_connect(&mut target, &connect(NQN)).status.bare(), Status::CONNECT_INVALID_HOST);
-    let mut discovery = Link::open(&mut target, HostConfig::default());
+    let mut discovery = ConnectionPair::open(&mut target, HostConfig::default());
     discovery.run(&mut target, HostCommand::connect(&connect(crate::DISCOVERY_NQN)));
     discovery.run(&mut target, HostCommand::property_set(0x14, ENABLE));
     let page = discovery.run(&mut target, HostCommand::log_page(0x70, 0, 0, 2048));
@@ -91,7 +91,8 @@ fn only_listed_hosts_may_connect_and_find_the_subsystem() {
 #[test]
 fn controllers_are_limited_and_their_identifiers_return_late() {
     let mut target = target();
-    let mut links: Vec<Link> = (0..8).map(|_| Link::admin(&mut target, HostConfig::default())).collect();
+    let mut links: Vec<ConnectionPair> =
+        (0..8).map(|_| ConnectionPair::admin(&mut target, HostConfig::default())).collect();
     assert_eq!(try_connect(&mut target, &connect(NQN)).status, Status::CONNECT_CONTROLLER_BUSY);
     links.remove(2).session.close(&mut target.subsystem);
     assert_eq!(try_connect(&mut target, &connect(NQN)).result, 9);
@@ -104,7 +105,7 @@ fn controllers_are_limited_and_their_identifiers_return_late() {
 #[test]
 fn before_connect_no_other_command_is_taken() {
     let mut target = target();
-    let mut link = Link::open(&mut target, HostConfig::default());
+    let mut link = ConnectionPair::open(&mut target, HostConfig::default());
     for command in [HostCommand::property_get(0, true), HostCommand::identify(1, 0, 0), HostCommand::flush(None)] {
         assert_eq!(link.run(&mut target, command).status.bare(), Status::COMMAND_SEQUENCE_ERROR);
     }
@@ -117,8 +118,8 @@ fn before_connect_no_other_command_is_taken() {
 #[test]
 fn properties_belong_to_the_admin_queue() {
     let mut target = target();
-    let mut admin = Link::admin(&mut target, HostConfig::default());
-    let mut io = Link::io(&mut target, HostConfig::default(), 1, 1, true);
+    let mut admin = ConnectionPair::admin(&mut target, HostConfig::default());
+    let mut io = ConnectionPair::io(&mut target, HostConfig::default(), 1, 1, true);
     assert_eq!(io.run(&mut target, HostCommand::property_get(0x1c, false)).status.bare(), Status::INVALID_OPCODE);
     for (offset, eight_bytes) in [(0, false), (0x08, true), (0x18, false), (0x20, false)] {
         let read = admin.run(&mut target, HostCommand::property_get(offset, eight_bytes));
@@ -133,8 +134,8 @@ fn properties_belong_to_the_admin_queue() {
 #[test]
 fn a_silent_host_loses_its_controller_and_any_command_keeps_it() {
     let mut target = target();
-    let mut admin = Link::admin(&mut target, HostConfig::default());
-    let mut io = Link::io(&mut target, HostConfig::default(), 1, 1, true);
+    let mut admin = ConnectionPair::admin(&mut target, HostConfig::default());
+    let mut io = ConnectionPair::io(&mut target, HostConfig::default(), 1, 1, true);
     assert_eq!(target.subsystem.deadline(), Some(Duration::from_secs(5)));
     target.now = Duration::from_secs(4);
     io.run(&mut target, HostCommand::flush(None));
@@ -161,7 +162,7 @@ fn a_silent_host_loses_its_controller_and_any_command_keeps_it() {
 fn without_a_timeout_a_host_may_be_silent() {
     let mut target = target();
     let request = ConnectRequest { keep_alive: 0, ..connect(NQN) };
-    let mut link = Link::open(&mut target, HostConfig::default());
+    let mut link = ConnectionPair::open(&mut target, HostConfig::default());
     link.run(&mut target, HostCommand::connect(&request));
     assert_eq!(target.subsystem.deadline(), None);
     target.subsystem.expire(Duration::MAX);
@@ -171,8 +172,8 @@ fn without_a_timeout_a_host_may_be_silent() {
 #[test]
 fn a_reset_ends_the_io_queues_and_what_the_host_has_set() {
     let mut target = target();
-    let mut admin = Link::admin(&mut target, HostConfig::default());
-    let mut io = Link::io(&mut target, HostConfig::default(), 1, 1, true);
+    let mut admin = ConnectionPair::admin(&mut target, HostConfig::default());
+    let mut io = ConnectionPair::io(&mut target, HostConfig::default(), 1, 1, true);
     admin.run(&mut target, HostCommand::set_features(0x0b, 0x100));
     admin.host.submit_as(500, HostCommand::event_request());
     admin.pump(&mut target);
@@ -184,7 +185,7 @@ fn a_reset_ends_the_io_queues_and_what_the_host_has_set() {
     admin.run(&mut target, HostCommand::property_set(0x14, ENABLE));
     assert_eq!(admin.run(&mut target, HostCommand::get_features(0x0b, 0)).result, 0);
     // The old session does not take the new one's place away.
-    let mut again = Link::io(&mut target, HostConfig::default(), 1, 1, true);
+    let mut again = ConnectionPair::io(&mut target, HostConfig::default(), 1, 1, true);
     io.session.close(&mut target.subsystem);
     assert_eq!(again.run(&mut target, HostCommand::flush(None)).status, Status::SUCCESS);
 }
@@ -192,10 +193,10 @@ fn a_reset_ends_the_io_queues_and_what_the_host_has_set() {
 #[test]
 fn with_the_admin_queue_goes_the_controller() {
     let mut target = target();
-    let admin = Link::admin(&mut target, HostConfig::default());
-    let mut io = Link::io(&mut target, HostConfig::default(), 1, 1, true);
+    let admin = ConnectionPair::admin(&mut target, HostConfig::default());
+    let mut io = ConnectionPair::io(&mut target, HostConfig::default(), 1, 1, true);
     admin.session.close(&mut target.subsystem);
     assert_eq!(io.session.poll(&mut target.subsystem), Some(End::Reset));
     let (taken, request) = io.session.receive(&[4; 8], &mut target.subsystem, &target.drive, target.now);
-    assert_eq!((taken, request), (0, Some(crate::Request::End(End::Reset))));
+    assert_eq!((taken, request), (0, Some(crate::SessionRequest::End(End::Reset))));
 }

@@ -3,7 +3,7 @@
 use crate::entry::{SubmissionEntry, opcode::io};
 use crate::host::{HostCommand, HostConfig};
 use crate::io::{BlockRange, Directive, IoCommand, Scope, ZoneAction, ZoneFilter, ZoneSelection, ZoneState, decode};
-use crate::samples::{Link, Target, sample_config, sample_description};
+use crate::samples::{ConnectionPair, Target, sample_config, sample_description};
 use crate::status::Status;
 
 /// Decodes a command, with streams enabled.
@@ -195,8 +195,8 @@ fn without_placement_and_zones_their_commands_are_unknown() {
 #[test]
 fn a_compare_that_differs_has_the_status_of_the_media() {
     let mut target = Target::new(sample_config());
-    let _admin = Link::admin(&mut target, HostConfig::default());
-    let mut link = Link::io(&mut target, HostConfig::default(), 1, 1, true);
+    let _admin = ConnectionPair::admin(&mut target, HostConfig::default());
+    let mut link = ConnectionPair::io(&mut target, HostConfig::default(), 1, 1, true);
     let compare = |byte: u8| {
         let entry = SubmissionEntry::new(io::COMPARE).with_namespace(1);
         HostCommand::with_data(entry, vec![byte; 4096])
@@ -216,8 +216,8 @@ fn commands_that_the_drive_does_not_have_are_not_announced_and_refused() {
             description.namespaces.iter_mut().for_each(|namespace| namespace.commands = OptionalCommands::default());
         }
         target.subsystem = crate::Subsystem::new(description, sample_config());
-        let mut admin = Link::admin(&mut target, HostConfig::default());
-        let mut io = Link::io(&mut target, HostConfig::default(), 1, 1, true);
+        let mut admin = ConnectionPair::admin(&mut target, HostConfig::default());
+        let mut io = ConnectionPair::io(&mut target, HostConfig::default(), 1, 1, true);
         let identify = admin.run(&mut target, HostCommand::identify(1, 0, 0)).data;
         assert_eq!(identify[520] & 0b110, if has { 0b110 } else { 0 }, "ONCS");
         assert_eq!(identify[328], if has { 2 } else { 0 }, "SANICAP");
@@ -242,8 +242,8 @@ fn a_command_that_one_namespace_has_is_refused_by_the_others() {
     let mut description = target.subsystem.description().clone();
     description.namespaces[1].commands = OptionalCommands::default();
     target.subsystem = crate::Subsystem::new(description, sample_config());
-    let mut admin = Link::admin(&mut target, HostConfig::default());
-    let mut io = Link::io(&mut target, HostConfig::default(), 1, 1, true);
+    let mut admin = ConnectionPair::admin(&mut target, HostConfig::default());
+    let mut io = ConnectionPair::io(&mut target, HostConfig::default(), 1, 1, true);
     let identify = admin.run(&mut target, HostCommand::identify(1, 0, 0)).data;
     assert_eq!(identify[520] & 0b100, 0b100, "ONCS");
     assert_eq!(io.run(&mut target, HostCommand::deallocate(1, &[(0, 1)])).status, Status::SUCCESS);
@@ -258,7 +258,7 @@ fn a_command_that_one_namespace_has_is_refused_by_the_others() {
 #[test]
 fn each_drive_is_an_endurance_group() {
     let mut target = Target::new(sample_config());
-    let mut admin = Link::admin(&mut target, HostConfig::default());
+    let mut admin = ConnectionPair::admin(&mut target, HostConfig::default());
     let groups = admin.run(&mut target, HostCommand::identify(0x19, 0, 0)).data;
     assert_eq!(groups[..6], [2, 0, 1, 0, 2, 0]);
     let page = |page: u8, group: u32| {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::host::{HostCommand, HostConfig, zone_descriptors};
 use crate::io::ZoneState;
 use crate::pdu::Digests;
-use crate::samples::{Link, Target, sample_config};
+use crate::samples::{ConnectionPair, Target, sample_config};
 use crate::status::Status;
 
 fn digests(header: bool, data: bool) -> HostConfig {
@@ -20,8 +20,8 @@ fn pattern(blocks: usize, seed: u8) -> Vec<u8> {
 fn data_come_back_by_capsule_and_by_r2t_with_all_digests() {
     for (header, data) in [(false, false), (true, false), (false, true), (true, true)] {
         let mut target = Target::new(sample_config());
-        let _admin = Link::admin(&mut target, digests(header, data));
-        let mut io = Link::io(&mut target, digests(header, data), 1, 1, false);
+        let _admin = ConnectionPair::admin(&mut target, digests(header, data));
+        let mut io = ConnectionPair::io(&mut target, digests(header, data), 1, 1, false);
         // 8192 bytes fit into a capsule; 31 blocks need four R2Ts of 8192 bytes, of two PDUs each.
         for (start, blocks) in [(0, 1), (7, 2), (100, 31)] {
             let written = pattern(blocks, start as u8);
@@ -39,8 +39,8 @@ fn data_come_back_by_capsule_and_by_r2t_with_all_digests() {
 #[test]
 fn with_flow_control_each_response_tells_the_head_of_the_queue() {
     let mut target = Target::new(sample_config());
-    let _admin = Link::admin(&mut target, HostConfig::default());
-    let mut io = Link::io(&mut target, HostConfig::default(), 1, 1, true);
+    let _admin = ConnectionPair::admin(&mut target, HostConfig::default());
+    let mut io = ConnectionPair::io(&mut target, HostConfig::default(), 1, 1, true);
     // Connect was the first entry of 32.
     for i in 2..70_u16 {
         let read = io.run(&mut target, HostCommand::read(1, 0, 1, 4096));
@@ -51,8 +51,8 @@ fn with_flow_control_each_response_tells_the_head_of_the_queue() {
 #[test]
 fn zones_are_written_reported_and_reset() {
     let mut target = Target::new(sample_config());
-    let _admin = Link::admin(&mut target, HostConfig::default());
-    let mut io = Link::io(&mut target, HostConfig::default(), 1, 2, false);
+    let _admin = ConnectionPair::admin(&mut target, HostConfig::default());
+    let mut io = ConnectionPair::io(&mut target, HostConfig::default(), 1, 2, false);
     let first = io.run(&mut target, HostCommand::append(2, 128, 3, pattern(3, 1)));
     let second = io.run(&mut target, HostCommand::append(2, 128, 2, pattern(2, 2)));
     assert_eq!((first.result, second.result), (128, 131));
@@ -74,8 +74,8 @@ fn zones_are_written_reported_and_reset() {
 #[test]
 fn ranges_are_copied_and_deallocated_as_linux_asks() {
     let mut target = Target::new(sample_config());
-    let _admin = Link::admin(&mut target, HostConfig::default());
-    let mut io = Link::io(&mut target, HostConfig::default(), 1, 1, false);
+    let _admin = ConnectionPair::admin(&mut target, HostConfig::default());
+    let mut io = ConnectionPair::io(&mut target, HostConfig::default(), 1, 1, false);
     io.run(&mut target, HostCommand::write(1, 0, 4, pattern(4, 9)));
     assert_eq!(io.run(&mut target, HostCommand::copy(1, &[(2, 2), (0, 1)], 10)).status, Status::SUCCESS);
     let read = io.run(&mut target, HostCommand::read(1, 10, 3, 12288)).data;
@@ -92,8 +92,8 @@ fn ranges_are_copied_and_deallocated_as_linux_asks() {
 /// Writes, then reads, with all commands outstanding at a time; true if all data came back.
 fn many_at_a_time(config: HostConfig, longest: usize, lengths: &[usize]) -> bool {
     let mut target = Target::new(sample_config());
-    let _admin = Link::admin(&mut target, config);
-    let mut io = Link::io(&mut target, config, 1, 1, false);
+    let _admin = ConnectionPair::admin(&mut target, config);
+    let mut io = ConnectionPair::io(&mut target, config, 1, 1, false);
     io.longest = longest;
     let mut start = 0;
     let mut expected = Vec::new();
@@ -138,8 +138,8 @@ fn data_to_the_controller_are_aligned_as_it_asks() {
     let mut config = sample_config();
     config.alignment = 31;
     let mut target = Target::new(config);
-    let _admin = Link::admin(&mut target, digests(true, true));
-    let mut io = Link::io(&mut target, digests(true, true), 1, 1, true);
+    let _admin = ConnectionPair::admin(&mut target, digests(true, true));
+    let mut io = ConnectionPair::io(&mut target, digests(true, true), 1, 1, true);
     for blocks in [1, 20] {
         assert_eq!(
             io.run(&mut target, HostCommand::write(1, 0, blocks, pattern(blocks as usize, 3))).status,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::entry::CompletionEntry;
 use crate::host::{HostConfig, discovery_records};
 use crate::pdu::kind;
-use crate::samples::{Link, NQN, Target, sample_config};
+use crate::samples::{ConnectionPair, NQN, Target, sample_config};
 use crate::status::Status;
 
 const ADMIN: &str = include_str!("linux/admin.hex");
@@ -16,7 +16,7 @@ const IO: &str = include_str!("linux/io.hex");
 
 /// The answer to a command.
 #[derive(Debug, Default)]
-struct Answer {
+struct CommandAnswer {
     status: Option<Status>,
     result: u64,
     data: Vec<u8>,
@@ -24,7 +24,7 @@ struct Answer {
     bytes: Vec<u8>,
 }
 
-impl Answer {
+impl CommandAnswer {
     fn u16(&self, offset: usize) -> u16 {
         u16::from_le_bytes(self.data[offset..offset + 2].try_into().expect("two bytes"))
     }
@@ -55,8 +55,8 @@ fn pdus(transcript: &str) -> Vec<(&str, Vec<u8>)> {
     all
 }
 
-fn answer(bytes: &[u8]) -> Answer {
-    let mut answer = Answer { bytes: bytes.to_vec(), ..Answer::default() };
+fn answer(bytes: &[u8]) -> CommandAnswer {
+    let mut answer = CommandAnswer { bytes: bytes.to_vec(), ..CommandAnswer::default() };
     let mut left = bytes;
     while !left.is_empty() {
         let length = u32::from_le_bytes(left[4..8].try_into().expect("four bytes")) as usize;
@@ -75,8 +75,12 @@ fn answer(bytes: &[u8]) -> Answer {
 }
 
 /// Plays a transcript. All commands but those named in `waits` must be answered.
-fn play<'a>(target: &mut Target, transcript: &'a str, waits: &[&str]) -> (Link, BTreeMap<&'a str, Answer>) {
-    let mut link = Link::new(target, HostConfig::default());
+fn play<'a>(
+    target: &mut Target,
+    transcript: &'a str,
+    waits: &[&str],
+) -> (ConnectionPair, BTreeMap<&'a str, CommandAnswer>) {
+    let mut link = ConnectionPair::new(target, HostConfig::default());
     let mut answers = BTreeMap::new();
     for (name, mut bytes) in pdus(transcript) {
         link.feed_controller(target, &mut bytes);
@@ -176,10 +180,10 @@ fn nvme_discover_reads_the_page_in_pieces() {
 #[test]
 fn the_driver_uses_an_io_queue() {
     let mut target = Target::new(sample_config());
-    let _admin = Link::admin(&mut target, HostConfig::default());
+    let _admin = ConnectionPair::admin(&mut target, HostConfig::default());
     // The controller is one of another host identifier.
     let (_, refused) = {
-        let mut link = Link::new(&target, HostConfig::default());
+        let mut link = ConnectionPair::new(&target, HostConfig::default());
         let all = pdus(IO);
         let mut answers = Vec::new();
         for (_, bytes) in &all[..2] {
@@ -193,7 +197,7 @@ fn the_driver_uses_an_io_queue() {
 
     let mut target = Target::new(sample_config());
     let admin = pdus(ADMIN);
-    let mut link = Link::new(&target, HostConfig::default());
+    let mut link = ConnectionPair::new(&target, HostConfig::default());
     for (name, bytes) in admin.iter().filter(|(name, _)| ["initialize", "connect", "cc.en"].contains(name)) {
         link.feed_controller(&mut target, &mut bytes.clone());
         assert_eq!(link.end, None, "{name}");

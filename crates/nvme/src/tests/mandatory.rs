@@ -6,20 +6,20 @@ use crate::entry::{
     opcode::{admin, io},
 };
 use crate::host::{HostCommand, HostConfig};
-use crate::samples::{ENABLE, Link, Target, sample_config};
+use crate::samples::{ConnectionPair, ENABLE, Target, sample_config};
 use crate::status::Status;
 
 /// A mandatory feature: its name, and a command of a host that needs it.
-type Named = (&'static str, HostCommand);
+type FeatureCommand = (&'static str, HostCommand);
 
-fn fabrics() -> Vec<Named> {
+fn fabrics() -> Vec<FeatureCommand> {
     vec![
         ("Property Get", HostCommand::property_get(0, true)),
         ("Property Set", HostCommand::property_set(0x14, ENABLE)),
     ]
 }
 
-fn admin_commands() -> Vec<Named> {
+fn admin_commands() -> Vec<FeatureCommand> {
     vec![
         ("Get Log Page", HostCommand::log_page(1, 0, 0, 64)),
         ("Identify", HostCommand::identify(1, 0, 0)),
@@ -30,7 +30,7 @@ fn admin_commands() -> Vec<Named> {
     ]
 }
 
-fn nvm_commands() -> Vec<Named> {
+fn nvm_commands() -> Vec<FeatureCommand> {
     vec![
         ("Flush", HostCommand::flush(Some(1))),
         ("Write", HostCommand::write(1, 0, 1, vec![1; 4096])),
@@ -38,14 +38,14 @@ fn nvm_commands() -> Vec<Named> {
     ]
 }
 
-fn zone_commands() -> Vec<Named> {
+fn zone_commands() -> Vec<FeatureCommand> {
     vec![
         ("Zone Management Send", HostCommand::zone_management(2, 3, Some(0))),
         ("Zone Management Receive", HostCommand::zone_report(2, 0, 128)),
     ]
 }
 
-fn placement_commands() -> Vec<Named> {
+fn placement_commands() -> Vec<FeatureCommand> {
     vec![
         ("I/O Management Receive", HostCommand::handle_status(1, 64)),
         ("I/O Management Send", HostCommand::handle_update(1, &[0])),
@@ -62,8 +62,8 @@ const PLACEMENT_FEATURES: [u8; 2] = [0x1d, 0x1e];
 #[test]
 fn mandatory_commands_are_announced_and_carried_out() {
     let mut target = Target::new(sample_config());
-    let mut link = Link::admin(&mut target, HostConfig::default());
-    let mut queue = Link::io(&mut target, HostConfig::default(), 1, 1, true);
+    let mut link = ConnectionPair::admin(&mut target, HostConfig::default());
+    let mut queue = ConnectionPair::io(&mut target, HostConfig::default(), 1, 1, true);
     let mut page = |set: u32| {
         let page = HostCommand::log_page(5, 0, 0, 4096);
         let entry = page.entry.clone().with_cdw(14, set << 24);
@@ -73,7 +73,7 @@ fn mandatory_commands_are_announced_and_carried_out() {
     let is_announced = |first: usize, set: usize, command: &HostCommand| {
         effects[set][first + 4 * usize::from(command.entry.opcode())] & 1 != 0
     };
-    let mut check = |link: &mut Link, all: Vec<Named>, first: Option<usize>, set: usize| {
+    let mut check = |link: &mut ConnectionPair, all: Vec<FeatureCommand>, first: Option<usize>, set: usize| {
         for (name, command) in all {
             if let Some(first) = first {
                 assert!(is_announced(first, set, &command), "{name}");
@@ -99,7 +99,7 @@ fn mandatory_commands_are_announced_and_carried_out() {
 #[test]
 fn mandatory_log_pages_and_features_are_announced_and_there() {
     let mut target = Target::new(sample_config());
-    let mut link = Link::admin(&mut target, HostConfig::default());
+    let mut link = ConnectionPair::admin(&mut target, HostConfig::default());
     let [pages, features] =
         [0x00, 0x12].map(|page| link.run(&mut target, HostCommand::log_page(page, 0, 0, 1024)).data);
     let of_group = |command: HostCommand, bits: u32| {

@@ -4,22 +4,22 @@ use crate::connection::End;
 use crate::entry::{CompletionEntry, SubmissionEntry, opcode::io};
 use crate::host::{HostCommand, HostConfig};
 use crate::pdu::{Digests, FatalError, encode_command, encode_data, fatal, kind};
-use crate::samples::{Link, Target, sample_config};
+use crate::samples::{ConnectionPair, Target, sample_config};
 use crate::status::Status;
 
 const NONE: Digests = Digests { header: false, data: false };
 const BOTH: Digests = Digests { header: true, data: true };
 
 /// An I/O queue of an enabled controller.
-fn queue(digests: Digests) -> (Target, Link, Link) {
+fn queue(digests: Digests) -> (Target, ConnectionPair, ConnectionPair) {
     let mut target = Target::new(sample_config());
-    let admin = Link::admin(&mut target, HostConfig { digests, ..HostConfig::default() });
-    let io = Link::io(&mut target, HostConfig { digests, ..HostConfig::default() }, 1, 1, true);
+    let admin = ConnectionPair::admin(&mut target, HostConfig { digests, ..HostConfig::default() });
+    let io = ConnectionPair::io(&mut target, HostConfig { digests, ..HostConfig::default() }, 1, 1, true);
     (target, admin, io)
 }
 
 /// The controller's answer to bytes of a host.
-fn answer(target: &mut Target, link: &mut Link, bytes: &[u8]) -> Vec<u8> {
+fn answer(target: &mut Target, link: &mut ConnectionPair, bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     link.feed_controller(target, &mut bytes);
     link.session.output().take().concat()
@@ -39,7 +39,7 @@ fn statuses(mut answer: &[u8]) -> Vec<(u16, Status)> {
 }
 
 /// Checks that the controller ends the connection with this error, and repeats the header at fault.
-fn assert_fatal(target: &mut Target, link: &mut Link, bytes: &[u8], status: u16, information: u32) {
+fn assert_fatal(target: &mut Target, link: &mut ConnectionPair, bytes: &[u8], status: u16, information: u32) {
     let answer = answer(target, link, bytes);
     let error = FatalError { status, information };
     assert_eq!(link.end, Some(End::Fatal(error)), "{error}");
@@ -92,7 +92,7 @@ fn a_wrong_initialization_is_refused() {
     ];
     for (changes, status, information) in cases {
         let mut target = Target::new(sample_config());
-        let mut link = Link::new(&target, HostConfig::default());
+        let mut link = ConnectionPair::new(&target, HostConfig::default());
         assert_fatal(&mut target, &mut link, &initialize(changes), status, information);
     }
 }
@@ -100,7 +100,7 @@ fn a_wrong_initialization_is_refused() {
 #[test]
 fn pdus_out_of_sequence_end_the_connection() {
     let mut target = Target::new(sample_config());
-    let mut early = Link::new(&target, HostConfig::default());
+    let mut early = ConnectionPair::new(&target, HostConfig::default());
     let command = encode_command(&SubmissionEntry::new(io::FLUSH), 0, NONE, 0);
     assert_fatal(&mut target, &mut early, &command, fatal::SEQUENCE, 0);
     let (mut target, _admin, mut link) = queue(NONE);

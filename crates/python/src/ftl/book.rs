@@ -12,7 +12,7 @@ const NONE: u32 = u32::MAX;
 
 /// The state of a block.
 #[derive(Clone, Debug, Default)]
-struct Block {
+struct BlockState {
     /// The first page behind all programmed ones, including programs that have not ended.
     next: u32,
     /// The number of programs that have not ended.
@@ -28,7 +28,7 @@ struct Block {
 pub(super) struct Book {
     /// The number of pages of a block.
     pages: u32,
-    blocks: Vec<Block>,
+    blocks: Vec<BlockState>,
     /// The mapping unit that each page holds; [`NONE`] for a page without data.
     units: Vec<u32>,
     /// The number of programs and erases that have not ended.
@@ -38,10 +38,10 @@ pub(super) struct Book {
 impl Book {
     pub(super) fn of(drive: &SimpleDrive<'_>) -> Self {
         let (pages, count) = (drive.geometry.superblock_slots(), drive.geometry.superblock_count());
-        let mut blocks = vec![Block { is_broken: true, ..Block::default() }; count as usize];
+        let mut blocks = vec![BlockState { is_broken: true, ..BlockState::default() }; count as usize];
         for id in drive.blocks() {
             let (next, is_failing) = (drive.next_page(id).unwrap_or(pages), drive.is_failing(id));
-            blocks[id.index()] = Block { next, is_failing, erases: drive.erases(id), ..Block::default() };
+            blocks[id.index()] = BlockState { next, is_failing, erases: drive.erases(id), ..BlockState::default() };
         }
         let mut units = vec![NONE; drive.geometry.slot_count() as usize];
         for psn in drive.blocks().flat_map(|block| drive.geometry.slots_of(block)).map(Psn::new) {
@@ -60,7 +60,7 @@ impl Book {
         }
     }
 
-    fn block(&self, block: u32) -> Result<&Block, Rule> {
+    fn block(&self, block: u32) -> Result<&BlockState, Rule> {
         self.blocks.get(block as usize).ok_or(Rule::NoBlock { block, count: self.blocks.len() as u32 })
     }
 
@@ -117,10 +117,10 @@ impl Book {
         let number = self.block_of(page)?;
         let (offset, block) = (page % self.pages, &mut self.blocks[number as usize]);
         match block {
-            Block { is_broken: true, .. } => return Err(Rule::Broken { block: number }),
-            Block { is_failing: true, .. } => return Err(Rule::Failing { block: number }),
-            Block { is_erasing: true, .. } => return Err(Rule::Erasing { block: number }),
-            Block { next, .. } if offset < *next => {
+            BlockState { is_broken: true, .. } => return Err(Rule::Broken { block: number }),
+            BlockState { is_failing: true, .. } => return Err(Rule::Failing { block: number }),
+            BlockState { is_erasing: true, .. } => return Err(Rule::Erasing { block: number }),
+            BlockState { next, .. } if offset < *next => {
                 return Err(Rule::Order { page, block: number, next: number * self.pages + *next });
             }
             _ => (),
@@ -133,9 +133,9 @@ impl Book {
     /// Checks that a block can be erased.
     pub(super) fn check_erase(&self, block: u32) -> Result<(), Rule> {
         match *self.block(block)? {
-            Block { is_broken: true, .. } => Err(Rule::Broken { block }),
-            Block { is_erasing: true, .. } => Err(Rule::Erasing { block }),
-            Block { programs, .. } if programs > 0 => Err(Rule::Programming { block, programs }),
+            BlockState { is_broken: true, .. } => Err(Rule::Broken { block }),
+            BlockState { is_erasing: true, .. } => Err(Rule::Erasing { block }),
+            BlockState { programs, .. } if programs > 0 => Err(Rule::Programming { block, programs }),
             _ => Ok(()),
         }
     }
@@ -172,7 +172,7 @@ impl Book {
     /// Notes the end of an erase, after which the block is erased or broken.
     pub(super) fn erased(&mut self, block: SuperblockId, is_broken: bool) {
         let erases = self.blocks[block.index()].erases + 1;
-        self.blocks[block.index()] = Block { erases, is_broken, ..Block::default() };
+        self.blocks[block.index()] = BlockState { erases, is_broken, ..BlockState::default() };
         self.empty(block.get());
         self.under_way -= 1;
     }

@@ -20,7 +20,7 @@ use super::rule::Rule;
 
 /// A command that the FTL gives during a method call, and that the drive gets when the method has returned.
 #[derive(Clone, Debug)]
-enum Command {
+enum FlashCommand {
     Program { write: SimpleWrite, page: Psn, old: Option<Psn> },
     Copy { unit: u32, source: Psn, page: Psn },
     Erase(SuperblockId),
@@ -29,7 +29,7 @@ enum Command {
 
 /// Counts of the writes that an FTL has got and not used.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct WriteTally {
     /// The number of writes that are neither programmed nor refused yet.
     kept: AtomicU32,
     /// The number of writes that were deleted without a program or a refusal.
@@ -44,8 +44,8 @@ pub(crate) struct Flash {
     #[pyo3(get)]
     geometry: Py<Geometry>,
     book: Mutex<Book>,
-    commands: Mutex<Vec<Command>>,
-    tally: Arc<Tally>,
+    commands: Mutex<Vec<FlashCommand>>,
+    tally: Arc<WriteTally>,
     /// The method `place` of the FTL; `None` until the FTL is mounted.
     place: Mutex<Option<Py<PyAny>>>,
 }
@@ -107,18 +107,18 @@ impl Flash {
         let mut commands = take(&mut *locked(&self.commands));
         for command in commands.drain(..) {
             match command {
-                Command::Program { write, page, old } => {
+                FlashCommand::Program { write, page, old } => {
                     // The map must still have the old place. This call checks it, even if nobody asks for the mapping
                     // unit before the program ends.
                     self.ask(py, write.lpn().get())?;
                     flash.program(write, page, old);
                 }
-                Command::Copy { unit, source, page } => {
+                FlashCommand::Copy { unit, source, page } => {
                     self.ask(py, unit)?;
                     flash.copy(source, page);
                 }
-                Command::Erase(block) => flash.erase(block),
-                Command::Refuse(write) => flash.refuse(write),
+                FlashCommand::Erase(block) => flash.erase(block),
+                FlashCommand::Refuse(write) => flash.refuse(write),
             }
         }
         // The empty vector is put back, so that its memory is reused.
@@ -137,9 +137,9 @@ impl Flash {
         let Some(unused) = locked(&write.write).clone() else { return Err(Rule::Used { unit: write.unit }.into()) };
         let old = if unused.is_partial { self.ask(py, write.unit)? } else { None };
         self.book().program(page)?;
-        let Some(Unused { write, .. }) = locked(&write.write).take() else { return Ok(()) };
+        let Some(UnusedWrite { write, .. }) = locked(&write.write).take() else { return Ok(()) };
         self.tally.kept.fetch_sub(1, Ordering::Relaxed);
-        locked(&self.commands).push(Command::Program { write, page: Psn::new(page), old });
+        locked(&self.commands).push(FlashCommand::Program { write, page: Psn::new(page), old });
         Ok(())
     }
 
@@ -148,7 +148,7 @@ impl Flash {
         let mut book = self.book();
         let Some(unit) = book.unit(source)? else { return Err(Rule::Empty { page: source }.into()) };
         book.program(page)?;
-        locked(&self.commands).push(Command::Copy { unit, source: Psn::new(source), page: Psn::new(page) });
+        locked(&self.commands).push(FlashCommand::Copy { unit, source: Psn::new(source), page: Psn::new(page) });
         Ok(())
     }
 
@@ -164,18 +164,18 @@ impl Flash {
             }
         }
         self.book().erase(block);
-        locked(&self.commands).push(Command::Erase(SuperblockId::new(block)));
+        locked(&self.commands).push(FlashCommand::Erase(SuperblockId::new(block)));
         Ok(())
     }
 
     /// Refuses a write, because the drive has no room left.
     fn refuse(&self, write: &Bound<'_, Write>) -> PyResult<()> {
         let write = write.get();
-        let Some(Unused { write, .. }) = locked(&write.write).take() else {
+        let Some(UnusedWrite { write, .. }) = locked(&write.write).take() else {
             return Err(Rule::Used { unit: write.unit }.into());
         };
         self.tally.kept.fetch_sub(1, Ordering::Relaxed);
-        locked(&self.commands).push(Command::Refuse(write));
+        locked(&self.commands).push(FlashCommand::Refuse(write));
         Ok(())
     }
 
@@ -243,7 +243,7 @@ impl Flash {
 
 /// A write that is neither programmed nor refused yet.
 #[derive(Clone, Debug)]
-struct Unused {
+struct UnusedWrite {
     write: SimpleWrite,
     is_partial: bool,
 }
@@ -255,19 +255,19 @@ pub(crate) struct Write {
     /// Number of the mapping unit.
     #[pyo3(get)]
     unit: u32,
-    write: Mutex<Option<Unused>>,
+    write: Mutex<Option<UnusedWrite>>,
     flash: Mutex<Option<Py<Flash>>>,
-    tally: Arc<Tally>,
+    tally: Arc<WriteTally>,
 }
 
 impl Write {
     /// Creates a write for the FTL of this flash.
     pub(super) fn new(flash: &Bound<'_, Flash>, write: SimpleWrite, is_partial: bool) -> Self {
-        let unused = Unused { write, is_partial };
+        let unused = UnusedWrite { write, is_partial };
         Self::of(flash, unused.write.lpn().get(), Some(unused))
     }
 
-    fn of(flash: &Bound<'_, Flash>, unit: u32, unused: Option<Unused>) -> Self {
+    fn of(flash: &Bound<'_, Flash>, unit: u32, unused: Option<UnusedWrite>) -> Self {
         let tally = Arc::clone(&flash.get().tally);
         tally.kept.fetch_add(u32::from(unused.is_some()), Ordering::Relaxed);
         Self { unit, write: Mutex::new(unused), flash: Mutex::new(Some(flash.clone().unbind())), tally }

@@ -11,7 +11,7 @@ use ssd::{Completion, QueueId, RaidJournalCounters, Request, Sabotage, Status};
 use super::Raid;
 use crate::assembly::joined;
 use crate::journal::Journal;
-use crate::operation::{Operation, Phase, Purpose, operation_of};
+use crate::operation::{Operation, OperationPhase, Purpose, operation_of};
 
 impl<S: Sector> Raid<S> {
     /// Writes the next record of an operation, or makes it wait for room.
@@ -21,7 +21,7 @@ impl<S: Sector> Raid<S> {
             return self.end(handle, Status::ReadOnly);
         }
         let operation = &mut self.operations[handle];
-        (operation.phase, operation.pieces, operation.under_way) = (Phase::Journaling, Vec::new(), 0);
+        (operation.phase, operation.pieces, operation.under_way) = (OperationPhase::Journaling, Vec::new(), 0);
         operation.phase_from = self.now;
         let round = operation.rounds.front().expect("something is left to write");
         let ranges = round.iter().map(|(range, _)| *range).collect();
@@ -77,7 +77,7 @@ impl<S: Sector> Raid<S> {
                 let mut data = completion.data.into_iter();
                 let mut writes = operation.rounds.pop_front().expect("the record that was read");
                 writes.iter_mut().for_each(|(range, part)| part.extend(data.by_ref().take(range.sectors())));
-                self.issue(handle, Phase::Writing, IoKind::Write, writes);
+                self.issue(handle, OperationPhase::Writing, IoKind::Write, writes);
             }
             Purpose::Replay => {
                 self.count_journal(|counts| counts.unreadable += 1);
@@ -112,7 +112,7 @@ impl<S: Sector> Raid<S> {
         match operation.rounds.pop_front() {
             Some(writes) => {
                 operation.has_record = true;
-                self.issue(handle, Phase::Writing, kind, joined(writes));
+                self.issue(handle, OperationPhase::Writing, kind, joined(writes));
             }
             None => self.end(handle, Status::Done),
         }
@@ -141,7 +141,7 @@ impl<S: Sector> Raid<S> {
             return self.end(handle, Status::ReadOnly);
         };
         let (at, sectors) = journal.begin_tail();
-        self.operations[handle].phase = Phase::Journaling;
+        self.operations[handle].phase = OperationPhase::Journaling;
         self.count_journal(|counts| counts.sectors += sectors);
         self.ask_journal(
             handle,
@@ -192,10 +192,10 @@ impl<S: Sector> Raid<S> {
         self.count_journal(|counts| counts.replayed += 1);
         let parts = replay.ranges.into_iter().map(|range| (range, Vec::new())).collect();
         if replay.sectors == 0 {
-            return self.issue(handle, Phase::Writing, IoKind::Discard, parts);
+            return self.issue(handle, OperationPhase::Writing, IoKind::Discard, parts);
         }
         let operation = &mut self.operations[handle];
-        (operation.phase, operation.pieces) = (Phase::Reading, Vec::new());
+        (operation.phase, operation.pieces) = (OperationPhase::Reading, Vec::new());
         operation.rounds = VecDeque::from([parts]);
         self.ask_journal(handle, Io::new(IoKind::Read, replay.at, Sectors::new(replay.sectors)), Vec::new());
     }
@@ -213,7 +213,7 @@ impl<S: Sector> Raid<S> {
         waiting.into_iter().for_each(|handle| self.end(handle, Status::ReadOnly));
         if let Some(handle) = replay {
             self.background.doubt();
-            if self.operations[handle].phase == Phase::Reading {
+            if self.operations[handle].phase == OperationPhase::Reading {
                 self.replay(handle);
             }
         }

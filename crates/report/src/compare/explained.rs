@@ -2,13 +2,13 @@
 
 use study::compare::Row;
 
-use crate::sides::Seen;
+use crate::sides::NamedResult;
 
 /// The drives, in their order.
-pub(super) fn seen(rows: &[Row]) -> Vec<Seen<'_>> {
+pub(super) fn seen(rows: &[Row]) -> Vec<NamedResult<'_>> {
     let mut all = Vec::with_capacity(rows.len());
     for (i, row) in rows.iter().enumerate() {
-        all.push(Seen { name: &row.device, explained: &row.explained, at: format!("/rows/{i}/explained") });
+        all.push(NamedResult { name: &row.device, explained: &row.explained, at: format!("/rows/{i}/explained") });
     }
     all
 }

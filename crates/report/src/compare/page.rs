@@ -10,8 +10,8 @@ use study::summary::{Curve, Summary};
 
 use super::{explained, flows, lead};
 use crate::cumulated::cumulated;
-use crate::figure::{Axis, Chart, Figure, Line, Number, Part, Scale, Stack, Step, interval};
-use crate::page::{Block, Cell, Page, Row as Cells, Section, Table};
+use crate::figure::{Axis, BarPart, Chart, Figure, Line, Number, Scale, Stack, StepPosition, interval};
+use crate::page::{self, Block, Cell, Page, Section, Table};
 use crate::sides::{Side, sides};
 
 /// The page of a comparison: its tables, latencies by percentile, and the busy time of the flash by cause.
@@ -73,7 +73,7 @@ fn table(comparison: &Comparison, heading: &str, columns: &'static [Column]) -> 
             )
         };
         let cells = [Cell::from(row.device.as_str())].into_iter().chain(columns.iter().map(cell)).collect();
-        Cells { cells, notes: Vec::new() }
+        page::Row { cells, notes: Vec::new() }
     };
     Table {
         heading: heading.into(),
@@ -96,7 +96,7 @@ fn latency(comparison: &Comparison, kind: &str) -> Chart {
         // The curve begins at zero, with the latency of the fastest requests.
         let first = curve.points().next().map(|[_, us]| [0.0, us]);
         let points: Vec<_> = first.into_iter().chain(curve.points()).map(|point| point.map(Number)).collect();
-        let step = Some(Step::Start);
+        let step = Some(StepPosition::Start);
         (!points.is_empty()).then(|| Line { step, ..Line::new(row.device.as_str(), colour, points) })
     };
     Chart::Lines {
@@ -115,7 +115,7 @@ pub(crate) fn spread(name: &str, colour: usize, curve: &CurveSpread) -> Line {
     };
     let is_wide = curve.half_width_us.iter().any(|half| *half > 0.0);
     Line {
-        step: Some(Step::Start),
+        step: Some(StepPosition::Start),
         spread: if is_wide { points.map(range).collect() } else { Vec::new() },
         ..Line::new(name, colour, curve.points().map(|(share, mean, _)| [share, mean].map(Number)).collect())
     }
@@ -141,7 +141,7 @@ fn stacks(comparison: &Comparison, x: Axis, of: impl Fn(&Summary, Cause) -> f64)
     let stack = |row: &Row| {
         let mean = |cause: Cause| row.runs.iter().map(|run| of(run, cause)).sum::<f64>() / row.runs.len() as f64;
         let part =
-            |cause: Cause| Part { name: cause.name().into(), colour: cause as usize, value: Number(mean(cause)) };
+            |cause: Cause| BarPart { name: cause.name().into(), colour: cause as usize, value: Number(mean(cause)) };
         let parts = Cause::ALL.into_iter().map(part).filter(|part| part.value.0 > 0.0).collect();
         Stack { name: row.device.clone(), parts, label: None }
     };
@@ -156,7 +156,7 @@ mod tests {
     use study::plan::RunSpec;
 
     use super::*;
-    use crate::compare::table as text_of;
+    use crate::compare;
 
     fn compared(devices: &[&str], run: RunSpec) -> Comparison {
         let devices: Vec<PathBuf> = devices.iter().map(PathBuf::from).collect();
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn the_best_value_of_every_column_is_marked() {
         let comparison = compared(&["compare-dirik", "compare-fmmu", "mix-buffered-page"], RunSpec::default());
-        let text = text_of(&comparison);
+        let text = compare::table(&comparison);
         assert!(text.contains("3 drives under oltp, 300 requests each"), "{text}");
         let best: usize = comparison.rows.iter().map(|row| row.best.len()).sum();
         assert!(best > 0, "{best} marks");
@@ -218,7 +218,7 @@ mod tests {
     fn the_page_explains_the_latency_of_every_drive() {
         let run = RunSpec { explain: true, verify: true, ..RunSpec::default() };
         let comparison = compared(&["compare-dirik", "compare-chang"], run);
-        let text = text_of(&comparison);
+        let text = compare::table(&comparison);
         for wanted in ["read beyond p99", "transfer", "verified: ", "Cost is that of the flash alone"] {
             assert!(text.contains(wanted), "{text}");
         }

@@ -1,6 +1,6 @@
 //! A comparison as a table for other programs: one row per drive.
 
-use study::compare::{Column as Compared, Comparison, FLASH, FlowTable, LATENCIES, Row};
+use study::compare::{self, Comparison, FLASH, FlowTable, LATENCIES, Row};
 
 use crate::table::{Column, Field, Table, UnitOfMeasure, Values};
 
@@ -64,7 +64,7 @@ fn table(rows: &[Row]) -> Table {
     table
 }
 
-fn field(column: &Compared) -> Field {
+fn field(column: &compare::Column) -> Field {
     Field::new(column.key, Values::Number, unit(column.key), meaning(column.key))
 }
 

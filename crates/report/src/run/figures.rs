@@ -15,7 +15,7 @@ use super::intervals::{HEAT_ROWS, columns, edges, elapsed, time_axis};
 use super::{by_cause, life, over_time, power, rounds, wear};
 use crate::cumulated::cumulated;
 use crate::explained;
-use crate::figure::{Axis, COLOURS, Chart, Figure, HeatRow, Line, Names, Number, Part, Scale, Stack};
+use crate::figure::{Axis, BarPart, COLOURS, Chart, Figure, HeatRow, Line, Names, Number, Scale, Stack};
 use crate::lanes::lanes;
 
 /// The number of steps along each axis in the line of a distribution: more than a screen shows.
@@ -207,7 +207,7 @@ fn dies(report: &Report<'_>) -> Option<Chart> {
 /// One bar for each operation, divided by cause.
 fn stacked(report: &Report<'_>, x: Axis, value: impl Fn(Tally) -> f64) -> Chart {
     let counted = since(&report.result.after, &report.result.before).flash;
-    let part = |op: Op, cause: Cause| Part {
+    let part = |op: Op, cause: Cause| BarPart {
         name: cause.name().to_owned(),
         colour: cause as usize,
         value: Number(value(counted.of(op, cause))),

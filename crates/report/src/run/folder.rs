@@ -93,7 +93,7 @@ mod tests {
 
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use study::output::{Outputs, publish};
-    use testkit::{names as held, small};
+    use testkit::small;
 
     use super::*;
     use crate::testing::{reported, settled};
@@ -111,7 +111,7 @@ mod tests {
             let notes = publish(Vec::new(), Some(folder)).expect("named");
             assert_eq!(notes.len(), round, "{notes:?}");
         }
-        assert_eq!(held(dir.path()), ["result"]);
+        assert_eq!(testkit::names(dir.path()), ["result"]);
         let wanted = [
             "busy.parquet",
             "config.toml",
@@ -122,7 +122,7 @@ mod tests {
             "summary.json",
             "table.txt",
         ];
-        assert_eq!(held(&path), wanted);
+        assert_eq!(testkit::names(&path), wanted);
 
         let open =
             |name: &str| SerializedFileReader::new(File::open(path.join(name)).expect("there")).expect("Parquet");

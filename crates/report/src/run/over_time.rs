@@ -13,7 +13,7 @@ const QUANTILES: [(&str, f64); 3] = [("median", 0.5), ("p99", 0.99), ("p99.9", 0
 /// Percentiles, queue depth and free blocks over the intervals; none without a detailed series.
 pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
     let Some((_, series)) = &report.result.detailed else { return Vec::new() };
-    let each = Drawn { report, series };
+    let each = SeriesFigures { report, series };
     let kinds = IoKind::ALL.into_iter().filter(|kind| !report.result.kind(*kind).latency.is_empty());
     let of_kind = |kind: IoKind| {
         QUANTILES.map(|(name, q)| {
@@ -51,12 +51,12 @@ pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
     ]
 }
 
-struct Drawn<'a> {
+struct SeriesFigures<'a> {
     report: &'a Report<'a>,
     series: &'a Series,
 }
 
-impl Drawn<'_> {
+impl SeriesFigures<'_> {
     fn elapsed(&self, interval: &Interval<'_>) -> f64 {
         interval.to.at.saturating_since(self.report.result.before.at).as_us_f64()
     }

@@ -9,7 +9,7 @@ use study::summary::{KindSummary, Latencies, Summary};
 use super::table::KINDS;
 use crate::table::{Column, Field, Table, UnitOfMeasure, Values};
 
-struct Row<'a> {
+struct KindRow<'a> {
     /// The number of the run, from 1.
     stage: u64,
     summary: &'a Summary,
@@ -21,7 +21,7 @@ struct Row<'a> {
     hidden: &'a [&'static str],
 }
 
-impl Row<'_> {
+impl KindRow<'_> {
     /// A latency; `None` if too few requests support it.
     fn latency(&self, key: &str) -> Option<f64> {
         if self.hidden.contains(&key) { None } else { self.of.latency_us.get(key).copied() }
@@ -36,13 +36,13 @@ pub fn rows(summaries: &[Summary]) -> Table {
         let hidden = |kind| summary.validity.unsupported.get(kind).map_or(&[][..], Vec::as_slice);
         for kind in KINDS {
             if let Some(of) = summary.kinds.get(kind) {
-                all.push(Row { stage, summary, flow: "", kind, of, hidden: hidden(kind) });
+                all.push(KindRow { stage, summary, flow: "", kind, of, hidden: hidden(kind) });
             }
         }
         for flow in &summary.flows {
             for kind in KINDS {
                 if let Some(of) = flow.kinds.get(kind) {
-                    all.push(Row { stage, summary, flow: &flow.name, kind, of, hidden: &[] });
+                    all.push(KindRow { stage, summary, flow: &flow.name, kind, of, hidden: &[] });
                 }
             }
         }
@@ -50,7 +50,7 @@ pub fn rows(summaries: &[Summary]) -> Table {
     table(&all)
 }
 
-fn table(rows: &[Row<'_>]) -> Table {
+fn table(rows: &[KindRow<'_>]) -> Table {
     let mut table = Table::default();
     let owned = |text: &str| -> Cow<'static, str> { text.to_owned().into() };
     table.text("device", "The device's name", rows.iter().map(|row| owned(&row.summary.device)));
@@ -72,7 +72,7 @@ fn table(rows: &[Row<'_>]) -> Table {
         let of = rows.iter().map(|row| row.of.failed.get(status.name()).copied().unwrap_or_default());
         table.count(status.name(), UnitOfMeasure::None, meaning, of);
     }
-    let failed = |row: &Row<'_>, status: Status| row.of.failed.get(status.name()).copied().unwrap_or_default();
+    let failed = |row: &KindRow<'_>, status: Status| row.of.failed.get(status.name()).copied().unwrap_or_default();
     // The list of all columns is made without rows, and has every status.
     let is_shown = |status: &Status| rows.is_empty() || rows.iter().any(|row| failed(row, *status) > 0);
     for status in Status::ALL.into_iter().filter(|status| status.is_of_zones()).filter(is_shown) {

@@ -87,7 +87,7 @@ pub fn seeds_rows(of: &RepeatedRuns) -> Table {
 }
 
 /// The columns of [`seeds_rows`]; `SEED` stands for the columns of the seeds.
-pub(crate) fn fields() -> Vec<Field> {
+pub(crate) fn seeds_fields() -> Vec<Field> {
     let mut table = Table::default();
     table.text("workload", WORKLOAD, [""; 0]);
     table.text("metric", METRIC, [""; 0]);

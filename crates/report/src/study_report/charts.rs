@@ -11,7 +11,7 @@ use study::spread::Interval;
 use study::watch::explain::KindBands;
 
 use crate::figure::{Axis, COLOURS, Chart, Course, Figure, Mark, Names, Number, Scale, interval};
-use crate::sides::{Seen, Side, sides};
+use crate::sides::{NamedResult, Side, sides};
 
 /// The most bars of a figure of the parts of the latency.
 const MOST_BARS: usize = 24;
@@ -340,9 +340,9 @@ pub(super) fn times(outcome: &StudyOutcome) -> Vec<Figure> {
         })
         .filter(|(_, explained)| !explained.is_empty())
         .collect();
-    let seen = |(name, explained)| Seen { name, explained, at: String::new() };
+    let seen = |(name, explained)| NamedResult { name, explained, at: String::new() };
     let all = all.iter().map(|(name, explained)| seen((name.as_str(), explained.as_slice())));
-    let all: Vec<Seen<'_>> = all.collect();
+    let all: Vec<NamedResult<'_>> = all.collect();
     all.chunks(MOST_BARS).flat_map(|part| sides(part).iter().flat_map(Side::figures).collect::<Vec<_>>()).collect()
 }
 

@@ -7,7 +7,7 @@ use study::summary::{EraseRange, Summary};
 
 use super::charts::{View, labels, shown};
 use super::metric_plot;
-use crate::figure::{Axis, Chart, Figure, Line, Number, Part, Scale, Stack};
+use crate::figure::{Axis, BarPart, Chart, Figure, Line, Number, Scale, Stack};
 
 /// The figures that the study describes, each with its number.
 pub(super) fn described(outcome: &StudyOutcome) -> Vec<(&str, Figure)> {
@@ -75,7 +75,7 @@ fn parts(outcome: &StudyOutcome, spec: &FigureSpec) -> Option<(Vec<String>, Char
     let row = |(point, name): (usize, String)| {
         let part = |(colour, part): (usize, &study::plan::FigurePart)| {
             let value = outcome.value(point, &part.metric).filter(|value| *value > 0.0)?;
-            Some(Part { name: part.name.clone(), colour, value: Number(value) })
+            Some(BarPart { name: part.name.clone(), colour, value: Number(value) })
         };
         Stack { name, parts: spec.parts.iter().enumerate().filter_map(part).collect(), label: None }
     };

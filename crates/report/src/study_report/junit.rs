@@ -36,12 +36,12 @@ impl Result {
 }
 
 /// The points of a study at which too many requests failed, by name.
-pub type Unsound = (String, Vec<String>);
+pub type UnsoundPoints = (String, Vec<String>);
 
 /// The claims as a document. It has a suite for each study, with a case for each claim that the study is the first to
 /// test; and a suite with a failed case for each study with points at which too many requests failed.
 #[must_use]
-pub fn junit(claims: &[Claim], unsound: &[Unsound]) -> String {
+pub fn junit(claims: &[Claim], unsound: &[UnsoundPoints]) -> String {
     // A study may have only measurements that isolate the reasons of another study's claim; such a claim is left out.
     let claims: Vec<(&str, &Claim)> =
         claims.iter().filter_map(|claim| Some((claim.findings.first()?.study.as_str(), claim))).collect();
@@ -64,7 +64,7 @@ pub fn junit(claims: &[Claim], unsound: &[Unsound]) -> String {
 }
 
 /// The suite that names the points of a study at which too many requests failed.
-fn unsound_suite(text: &mut String, (study, points): &Unsound) {
+fn unsound_suite(text: &mut String, (study, points): &UnsoundPoints) {
     let name = escaped(study);
     let _ = writeln!(text, "  <testsuite name=\"{name}: requests\" {}>", counts(&[], 1));
     let _ = writeln!(text, "    <testcase name=\"requests succeed\" classname=\"{name}\">");

@@ -18,7 +18,7 @@ const MOST_CHARTS: usize = 24;
 
 /// The JSON data of the page: the beginning of the output of `--json`, without the runs.
 #[derive(Serialize)]
-struct Judged<'a> {
+struct ClaimsData<'a> {
     schema: &'static str,
     version: &'a str,
     commit: &'a str,
@@ -42,7 +42,7 @@ pub enum Charts {
 pub fn page(program: &Program, outcomes: &[StudyOutcome], claims: &[Claim], charts: Charts) -> Page {
     let names: Vec<&str> = outcomes.iter().map(|outcome| outcome.plan.spec.name.as_str()).collect();
     let Program { version, commit } = program;
-    let judged = Judged { schema: SCHEMA, version, commit, claims };
+    let judged = ClaimsData { schema: SCHEMA, version, commit, claims };
     let mut sections = figures(outcomes);
     let only_figures = charts == Charts::Figures && !sections.is_empty();
     if !claims.is_empty() {
@@ -214,7 +214,7 @@ fn points(outcome: &StudyOutcome) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use study::execute::{claims, json as document};
+    use study::execute::{self, claims};
     use testkit::small::STUDY;
 
     use study::metric::Dimension;
@@ -261,7 +261,7 @@ mod tests {
             assert!(html.contains(wanted), "{wanted}");
         }
         let json: serde_json::Value = serde_json::from_str(&page.result).expect("JSON");
-        let whole = document(&program, &outcomes, &claims);
+        let whole = execute::json(&program, &outcomes, &claims);
         let whole: serde_json::Value = serde_json::from_str(&whole).expect("JSON");
         assert_eq!((&json["schema"], &json["claims"]), (&whole["schema"], &whole["claims"]));
         let measured = json.pointer("/claims/0/findings/0/measured").and_then(serde_json::Value::as_str);

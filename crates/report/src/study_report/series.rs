@@ -10,7 +10,7 @@ use super::points::{SEED, add_axes, column_name};
 use crate::table::{Column, Field, Table, UnitOfMeasure, Values};
 
 /// An interval of a run.
-struct Row<'a> {
+struct IntervalRow<'a> {
     point: usize,
     seed: u64,
     interval: &'a IntervalSummary,
@@ -21,7 +21,8 @@ struct Row<'a> {
 #[must_use]
 pub fn series(outcome: &StudyOutcome) -> Option<Table> {
     let runs = outcome.runs.iter().enumerate();
-    let rows: Vec<Row<'_>> = runs.flat_map(|(point, runs)| runs.iter().flat_map(move |run| rows(point, run))).collect();
+    let rows: Vec<IntervalRow<'_>> =
+        runs.flat_map(|(point, runs)| runs.iter().flat_map(move |run| rows(point, run))).collect();
     let mut table = Table::default();
     add_axes(&mut table, outcome, &rows.iter().map(|row| row.point).collect::<Vec<_>>());
     add_all(table, &rows)
@@ -30,25 +31,25 @@ pub fn series(outcome: &StudyOutcome) -> Option<Table> {
 /// One row per interval of each of these runs, which have no axes.
 #[must_use]
 pub(crate) fn series_of(runs: &[&Summary]) -> Option<Table> {
-    let rows: Vec<Row<'_>> = runs.iter().flat_map(|run| rows(0, run)).collect();
+    let rows: Vec<IntervalRow<'_>> = runs.iter().flat_map(|run| rows(0, run)).collect();
     add_all(Table::default(), &rows)
 }
 
 /// Adds all columns except those of the axes.
-fn add_all(mut table: Table, rows: &[Row<'_>]) -> Option<Table> {
+fn add_all(mut table: Table, rows: &[IntervalRow<'_>]) -> Option<Table> {
     add_intervals(&mut table, rows);
     let flows: BTreeSet<&str> = rows.iter().flat_map(|row| row.interval.flows.keys()).map(String::as_str).collect();
     flows.into_iter().for_each(|flow| add_flow(&mut table, flow, rows));
     (!rows.is_empty()).then_some(table)
 }
 
-fn rows(point: usize, run: &Summary) -> impl Iterator<Item = Row<'_>> {
+fn rows(point: usize, run: &Summary) -> impl Iterator<Item = IntervalRow<'_>> {
     let intervals = run.series.iter().flat_map(|series| &series.intervals);
-    intervals.map(move |interval| Row { point, seed: run.seed, interval })
+    intervals.map(move |interval| IntervalRow { point, seed: run.seed, interval })
 }
 
 /// The columns of every file of series; `AXIS` stands for the axes of the study, and `FLOW` for its flows.
-pub(crate) fn fields() -> Vec<Field> {
+pub(crate) fn series_fields() -> Vec<Field> {
     let axis = "The value of the point on an axis, as in `STUDY.parquet`";
     let mut table = Table::default();
     table.push(Field::new("AXIS", Values::Text, UnitOfMeasure::None, axis), Column::Text(Vec::new()));
@@ -58,7 +59,7 @@ pub(crate) fn fields() -> Vec<Field> {
 }
 
 /// Adds the columns of all requests together.
-fn add_intervals(table: &mut Table, rows: &[Row<'_>]) {
+fn add_intervals(table: &mut Table, rows: &[IntervalRow<'_>]) {
     let number = |of: fn(&IntervalSummary) -> Option<f64>| rows.iter().map(move |row| of(row.interval));
     table.push(SEED, Column::Count(rows.iter().map(|row| row.seed).collect()));
     let begin = "Begin of the interval in simulated time, from that of the measurement";
@@ -80,7 +81,7 @@ fn add_intervals(table: &mut Table, rows: &[Row<'_>]) {
     table.number("write_amplification", UnitOfMeasure::None, amplification, number(|of| of.write_amplification));
 }
 
-fn add_flow(table: &mut Table, flow: &str, rows: &[Row<'_>]) {
+fn add_flow(table: &mut Table, flow: &str, rows: &[IntervalRow<'_>]) {
     let prefix = format!("flow_{}", column_name(flow, UnitOfMeasure::None));
     let all = || rows.iter().map(|row| row.interval.flows.get(flow));
     let of = format!("the flow `{flow}`");
@@ -97,9 +98,9 @@ fn add_flow(table: &mut Table, flow: &str, rows: &[Row<'_>]) {
 }
 
 /// A number of completed requests: the end of its column's name, its unit of measure, its meaning, and its value.
-type Completed = (&'static str, UnitOfMeasure, &'static str, fn(&CompletedSummary) -> Option<f64>);
+type CompletionColumn = (&'static str, UnitOfMeasure, &'static str, fn(&CompletedSummary) -> Option<f64>);
 
-const COMPLETED: [Completed; 7] = [
+const COMPLETED: [CompletionColumn; 7] = [
     ("requests", UnitOfMeasure::None, "Requests completed in the interval", |of| Some(of.requests as f64)),
     ("bytes_per_s", UnitOfMeasure::BytesPerSecond, "Bytes moved per simulated second", |of| Some(of.bytes_per_s)),
     ("latency_mean_us", UnitOfMeasure::Microseconds, "Mean response time", |of| Some(of.latency_mean_us)),

@@ -1,6 +1,6 @@
 //! Studies as text: their points and their claims.
 
-use study::execute::{Claim, ExpectationResult, Isolation, LeftOut, StudyOutcome, Verdict};
+use study::execute::{Claim, ExpectationResult, Isolation, OmittedPoints, StudyOutcome, Verdict};
 use study::expect::CalibrationTarget;
 use study::metric::Metric;
 
@@ -121,7 +121,7 @@ pub(super) fn said_below(claim: &Claim) -> Vec<String> {
             let shown = finding.offenders.iter().take(4).cloned().collect::<Vec<_>>().join("; ");
             said.push(format!("{} of {}: {shown}", finding.metric, finding.study));
         }
-        for LeftOut { points, measured, reason, stale } in &finding.left_out {
+        for OmittedPoints { points, measured, reason, stale } in &finding.left_out {
             let stale = stale.as_ref().map_or_else(String::new, |stale| format!(" (STALE: {stale})"));
             said.push(format!("left out, {}, {points}: {measured}{stale}: {reason}", finding.paper));
         }

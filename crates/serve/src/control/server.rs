@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::{Answer, ControlError, LONGEST, Question};
-use crate::engine::{Command, Refused, Reply};
+use crate::engine::{Command, CommandRefusal, Reply};
 
 /// The most connections at a time.
 const MOST: usize = 16;
@@ -19,7 +19,7 @@ const MOST: usize = 16;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Carries a command out.
-type CarryOut = dyn Fn(Command) -> Result<Reply, Refused> + Send + Sync;
+type CommandHandler = dyn Fn(Command) -> Result<Reply, CommandRefusal> + Send + Sync;
 
 /// A socket for commands. Dropping it removes its file.
 pub struct ControlSocket {
@@ -63,10 +63,10 @@ impl ControlSocket {
     /// Serves the socket on a thread.
     pub(crate) fn serve(
         mut self,
-        carry_out: impl Fn(Command) -> Result<Reply, Refused> + Send + Sync + 'static,
+        carry_out: impl Fn(Command) -> Result<Reply, CommandRefusal> + Send + Sync + 'static,
     ) -> Result<Self, ControlError> {
         let (listener, is_over) = (self.listener.take(), Arc::clone(&self.is_over));
-        let carry_out: Arc<CarryOut> = Arc::new(carry_out);
+        let carry_out: Arc<CommandHandler> = Arc::new(carry_out);
         let thread = std::thread::Builder::new().name("control".to_owned());
         let thread = thread.spawn(move || listener.into_iter().for_each(|one| accept(&one, &carry_out, &is_over)));
         self.thread = Some(thread.map_err(|error| ControlError::Io(self.path.clone(), error))?);
@@ -88,7 +88,7 @@ impl Drop for ControlSocket {
     }
 }
 
-fn accept(listener: &UnixListener, carry_out: &Arc<CarryOut>, is_over: &AtomicBool) {
+fn accept(listener: &UnixListener, carry_out: &Arc<CommandHandler>, is_over: &AtomicBool) {
     let talking = Arc::new(AtomicUsize::new(0));
     for stream in listener.incoming() {
         if is_over.load(Ordering::Acquire) {
@@ -114,7 +114,7 @@ fn accept(listener: &UnixListener, carry_out: &Arc<CarryOut>, is_over: &AtomicBo
 }
 
 /// Answers each line of a client.
-fn talk(stream: &UnixStream, carry_out: &CarryOut) -> io::Result<()> {
+fn talk(stream: &UnixStream, carry_out: &CommandHandler) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut from = BufReader::new(stream);
@@ -138,7 +138,7 @@ fn refused(why: impl ToString) -> Answer {
     Answer::Refused { message: why.to_string() }
 }
 
-fn answer(line: &[u8], carry_out: &CarryOut) -> Answer {
+fn answer(line: &[u8], carry_out: &CommandHandler) -> Answer {
     let question: Question = match serde_json::from_slice(line) {
         Ok(question) => question,
         Err(error) => return refused(format!("this is no command: {error}; write e.g. {{\"command\":\"status\"}}")),
@@ -158,8 +158,8 @@ mod tests {
     fn served(path: &Path) -> ControlSocket {
         let carry_out = |command| match command {
             Command::SetPace(pace) => Ok(Reply::Pace(pace)),
-            Command::PowerOn => Err(Refused::Power(WrongPower::On)),
-            _ => Err(Refused::Stopped),
+            Command::PowerOn => Err(CommandRefusal::Power(WrongPower::On)),
+            _ => Err(CommandRefusal::Stopped),
         };
         let socket = ControlSocket::bind(path).unwrap_or_else(|error| panic!("{error}"));
         socket.serve(carry_out).unwrap_or_else(|error| panic!("{error}"))

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use base::units::Bytes;
-use flash::nand::Failing;
+use flash::nand::FaultKind;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Command, Cut, Fault, ParsePaceError, Refused, Reply, Status};
+use crate::engine::{Command, CommandRefusal, Cut, Fault, ParsePaceError, Reply, Status};
 
 /// A question of a client: `{"command":"power-cut"}`.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -28,7 +28,7 @@ pub enum Question {
     /// Lets the next operations of the flash fail.
     Fault {
         /// The kind of operation that fails.
-        operation: Operation,
+        operation: FlashOperation,
         /// The number of operations that succeed first.
         after: u64,
         /// The number of operations that fail then.
@@ -72,7 +72,7 @@ pub enum Question {
 /// An operation of the flash that can be told to fail.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Operation {
+pub enum FlashOperation {
     /// A page program.
     Program,
     /// A block erase.
@@ -113,9 +113,9 @@ impl TryFrom<Question> for Command {
             Question::SetPace { pace } => Self::SetPace(pace.parse()?),
             Question::Fault { operation, after, count, drive } => {
                 let operation = match operation {
-                    Operation::Program => Failing::Program,
-                    Operation::Erase => Failing::Erase,
-                    Operation::Read => Failing::Read,
+                    FlashOperation::Program => FaultKind::Program,
+                    FlashOperation::Erase => FaultKind::Erase,
+                    FlashOperation::Read => FaultKind::Read,
                 };
                 Self::Fault(Fault { operation, after, count, drive })
             }
@@ -128,8 +128,8 @@ impl TryFrom<Question> for Command {
     }
 }
 
-impl From<Result<Reply, Refused>> for Answer {
-    fn from(reply: Result<Reply, Refused>) -> Self {
+impl From<Result<Reply, CommandRefusal>> for Answer {
+    fn from(reply: Result<Reply, CommandRefusal>) -> Self {
         let done = |message: String| Self::Done { message, notes: Vec::new() };
         match reply {
             Ok(Reply::Status(status)) => Self::Status(status),

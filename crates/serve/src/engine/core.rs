@@ -23,9 +23,9 @@ use super::jobs::{Extent, Jobs, kind_of, tag, untag};
 use super::pace::END;
 use super::served::ServedDrive;
 use super::tally::Tally;
-use crate::record::Record;
+use crate::record::RequestCollector;
 use crate::verify::{Promise, Verifier, Violation};
-use crate::{Allocation, AllocationQuery, Answer, Failed, Job, Operation, Returned, ZoneQuery};
+use crate::{Allocation, AllocationQuery, Job, JobFailure, JobResult, Operation, ResultCallback, ZoneQuery};
 
 /// The sectors of a request that writes zeros: a client may ask for gigabytes of them without sending any.
 const ZEROS: u64 = 1024;
@@ -34,7 +34,7 @@ const ZEROS_AT_ONCE: u32 = 4;
 
 /// The fate of requests that the drive has not answered when its power goes, and of those that come before it is back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnCut {
+pub enum CutPolicy {
     /// The requests fail.
     #[default]
     End,
@@ -43,22 +43,22 @@ pub enum OnCut {
 }
 
 /// A job with its result, whose answer is due at a simulated time.
-pub struct Answered {
+pub struct AnsweredJob {
     /// The simulated time of the answer.
     pub due: Time,
     /// The simulated time that the job took.
     pub latency: Span,
     /// Takes the result of the job.
-    pub answer: Answer,
+    pub answer: ResultCallback,
     /// The result of the job.
-    pub result: Result<Returned, Failed>,
+    pub result: Result<JobResult, JobFailure>,
     /// True if the answer promises durability: of a flush, or of a write with forced unit access.
     pub is_promise: bool,
 }
 
-impl Answered {
+impl AnsweredJob {
     /// The answer of a job that failed.
-    pub(super) const fn failed(due: Time, latency: Span, answer: Answer, failed: Failed) -> Self {
+    pub(super) const fn failed(due: Time, latency: Span, answer: ResultCallback, failed: JobFailure) -> Self {
         Self { due, latency, answer, result: Err(failed), is_promise: false }
     }
 
@@ -77,7 +77,7 @@ pub struct Core {
     zeros_by_discard: bool,
     /// Acknowledged writes are lost with the power unless they were flushed.
     pub(super) is_volatile: bool,
-    pub(super) on_cut: OnCut,
+    pub(super) on_cut: CutPolicy,
     pub(super) is_on: bool,
     pub(super) jobs: Jobs,
     /// Jobs that wait for the power.
@@ -89,7 +89,7 @@ pub struct Core {
     /// Jobs whose next request follows a completion: the rest of a write of zeros, or the flush behind a write.
     pub(super) next: VecDeque<u32>,
     /// Answers of an orderly power-off, which are not due yet.
-    pub(super) later: VecDeque<Answered>,
+    pub(super) later: VecDeque<AnsweredJob>,
     done: Vec<Completion<Bytes512>>,
     /// Requests submitted to the drive.
     requests: u64,
@@ -104,14 +104,14 @@ pub struct Core {
     /// order.
     pub(super) lost_writes: bool,
     pub(super) tally: Tally,
-    pub(super) record: Option<Record>,
+    pub(super) record: Option<RequestCollector>,
     pub(super) verifier: Option<Box<Verifier>>,
 }
 
 impl Core {
     /// A core for a drive that is switched on.
     #[must_use]
-    pub fn new(drive: Box<dyn ServedDrive>, on_cut: OnCut) -> Self {
+    pub fn new(drive: Box<dyn ServedDrive>, on_cut: CutPolicy) -> Self {
         Self {
             capacity: drive.capacity(),
             granularity: drive.discard_granularity(),
@@ -140,7 +140,7 @@ impl Core {
     }
 
     /// Records every request of the drive from now on.
-    pub fn record(&mut self, record: Record) {
+    pub fn record(&mut self, record: RequestCollector) {
         self.record = Some(record);
     }
 
@@ -204,27 +204,27 @@ impl Core {
     ///
     /// # Panics
     /// If a write does not bring 512 bytes for each of its sectors, or if the drive has no such queue.
-    pub fn submit(&mut self, now: Time, job: Job, answers: &mut Vec<Answered>) {
+    pub fn submit(&mut self, now: Time, job: Job, answers: &mut Vec<AnsweredJob>) {
         assert!(job.queue.index() < self.drive.queues(), "the drive has no {}", job.queue);
         if let Some(data) = job.operation.data() {
             assert_eq!(data.len() as u64, job.sectors.bytes().get(), "a write brings the bytes of its sectors");
         }
         let end = job.start.get().checked_add(job.sectors.get());
         if end.is_none_or(|end| end > self.capacity.get()) {
-            return self.refuse(now, job, Failed::Drive(ssd::Status::OutOfRange), answers);
+            return self.refuse(now, job, JobFailure::Drive(ssd::Status::OutOfRange), answers);
         }
         if job.operation.is_of_zones() && self.drive.description().zones.is_none() {
-            return self.refuse(now, job, Failed::Drive(ssd::Status::InvalidOpcode), answers);
+            return self.refuse(now, job, JobFailure::Drive(ssd::Status::InvalidOpcode), answers);
         }
         if !self.is_on {
             match self.on_cut {
-                OnCut::End => self.refuse(now, job, Failed::NoPower, answers),
-                OnCut::Hold => self.held.push(job),
+                CutPolicy::End => self.refuse(now, job, JobFailure::NoPower, answers),
+                CutPolicy::Hold => self.held.push(job),
             }
             return;
         }
         if now >= END {
-            return self.refuse(now, job, Failed::NoPower, answers);
+            return self.refuse(now, job, JobFailure::NoPower, answers);
         }
         let at = self.reach(now, answers);
         self.begin(at, job, answers);
@@ -235,38 +235,38 @@ impl Core {
     pub fn allocation(&mut self, query: AllocationQuery) {
         let end = query.start.get().checked_add(query.sectors.get());
         if end.is_none_or(|end| end > self.capacity.get()) {
-            return (query.answer)(Err(Failed::Drive(ssd::Status::OutOfRange)));
+            return (query.answer)(Err(JobFailure::Drive(ssd::Status::OutOfRange)));
         }
         match (self.is_on, self.on_cut) {
             (true, _) => query.answer_by(self.unit(), |unit| match self.drive.may_hold(unit) {
                 true => Allocation::Mapped,
                 false => Allocation::Deallocated,
             }),
-            (false, OnCut::End) => (query.answer)(Err(Failed::NoPower)),
-            (false, OnCut::Hold) => self.asked.push(query),
+            (false, CutPolicy::End) => (query.answer)(Err(JobFailure::NoPower)),
+            (false, CutPolicy::Hold) => self.asked.push(query),
         }
     }
 
     /// Begins a job at the present time of the drive.
-    pub(super) fn begin(&mut self, at: Time, job: Job, answers: &mut Vec<Answered>) {
+    pub(super) fn begin(&mut self, at: Time, job: Job, answers: &mut Vec<AnsweredJob>) {
         let is_flush = job.operation == Operation::Flush;
         if is_flush && self.lost_writes {
-            return self.refuse(at, job, Failed::NoPower, answers);
+            return self.refuse(at, job, JobFailure::NoPower, answers);
         }
         if job.sectors.is_zero() && !job.operation.is_bare() {
             self.tally.ended(&job, at, Span::ZERO, None);
-            answers.push(Answered {
+            answers.push(AnsweredJob {
                 due: at,
                 latency: Span::ZERO,
                 answer: job.answer,
-                result: Ok(Returned::default()),
+                result: Ok(JobResult::default()),
                 is_promise: false,
             });
             return;
         }
         let extent = Extent { start: job.start.get(), end: job.start.get() + job.sectors.get() };
         let place = self.jobs.insert(job, at);
-        let (open, keeps) = (self.jobs.at(place), self.on_cut == OnCut::Hold);
+        let (open, keeps) = (self.jobs.at(place), self.on_cut == CutPolicy::Hold);
         if let Some(verifier) = self.verifier.as_mut().filter(|_| open.is_verified()) {
             open.ticket = verifier.begin(at, &open.job.operation, open.range());
         }
@@ -349,10 +349,10 @@ impl Core {
         self.submitted = (now, self.drive.steps());
     }
 
-    fn refuse(&mut self, now: Time, job: Job, failed: Failed, answers: &mut Vec<Answered>) {
+    fn refuse(&mut self, now: Time, job: Job, failed: JobFailure, answers: &mut Vec<AnsweredJob>) {
         let due = now.max(self.drive.now());
         self.tally.ended(&job, due, Span::ZERO, Some(failed));
-        answers.push(Answered::failed(due, Span::ZERO, job.answer, failed));
+        answers.push(AnsweredJob::failed(due, Span::ZERO, job.answer, failed));
     }
 
     /// The earliest time at which a request may be submitted. A recording cannot express that an event lies between two requests of
@@ -365,7 +365,7 @@ impl Core {
     }
 
     /// Advances to `to`, or to the earliest time at which a request may come. Returns the time reached.
-    fn reach(&mut self, to: Time, answers: &mut Vec<Answered>) -> Time {
+    fn reach(&mut self, to: Time, answers: &mut Vec<AnsweredJob>) -> Time {
         loop {
             let to = to.max(self.arrival());
             if self.drive.now() >= to {
@@ -376,7 +376,7 @@ impl Core {
     }
 
     /// Advances to `to`, or to the next completion or the next request of a job.
-    fn step(&mut self, to: Time, answers: &mut Vec<Answered>) {
+    fn step(&mut self, to: Time, answers: &mut Vec<AnsweredJob>) {
         if let Some(place) = self.next.front().copied() {
             let at = self.arrival();
             if at <= self.drive.now() {
@@ -391,7 +391,7 @@ impl Core {
     }
 
     /// Submits the next request of a job after a completion.
-    fn follow(&mut self, place: u32, answers: &mut Vec<Answered>) {
+    fn follow(&mut self, place: u32, answers: &mut Vec<AnsweredJob>) {
         let open = self.jobs.at(place);
         open.is_next = false;
         if open.wants_zeros() {
@@ -414,7 +414,7 @@ impl Core {
     }
 
     /// Lets time pass up to `to`, and appends the answers that are due. Nothing happens if the drive's time is later.
-    pub fn advance(&mut self, to: Time, answers: &mut Vec<Answered>) {
+    pub fn advance(&mut self, to: Time, answers: &mut Vec<AnsweredJob>) {
         while self.later.front().is_some_and(|answered| answered.due <= to) {
             answers.extend(self.later.pop_front());
         }
@@ -425,7 +425,7 @@ impl Core {
     }
 
     /// Handles the requests that the drive has completed.
-    fn complete(&mut self, answers: &mut Vec<Answered>) {
+    fn complete(&mut self, answers: &mut Vec<AnsweredJob>) {
         let mut done = std::mem::take(&mut self.done);
         if !done.is_empty() && self.reported.0 != self.drive.now() {
             self.reported = (self.drive.now(), self.drive.steps());
@@ -439,7 +439,7 @@ impl Core {
     }
 
     /// Handles one completion; returns the answer if it was the last of its job.
-    pub(super) fn completed(&mut self, completion: Completion<Bytes512>) -> Option<Answered> {
+    pub(super) fn completed(&mut self, completion: Completion<Bytes512>) -> Option<AnsweredJob> {
         let (number, place) = untag(completion.tag);
         if let Some(record) = &mut self.record {
             record.completed(number, completion.end, completion.status);
@@ -447,7 +447,7 @@ impl Core {
         let end = completion.end;
         let open = self.jobs.at(place);
         open.requests -= 1;
-        let failed = Failed::of(completion.status);
+        let failed = JobFailure::of(completion.status);
         if let (Some(verifier), &Operation::ManageZones(action)) = (&mut self.verifier, &open.job.operation) {
             let (start, ticket) = (completion.io.start.get(), open.ticket_of(completion.io.start));
             let result = failed.map_or(Ok(&[][..]), Err);
@@ -470,7 +470,7 @@ impl Core {
         (open.requests == 0).then(|| self.finish(place, end))
     }
 
-    pub(super) fn finish(&mut self, place: u32, due: Time) -> Answered {
+    pub(super) fn finish(&mut self, place: u32, due: Time) -> AnsweredJob {
         let open = self.jobs.remove(place);
         let latency = due - open.arrival;
         self.tally.ended(&open.job, due, latency, open.failed);
@@ -487,7 +487,7 @@ impl Core {
         }
         let is_promise = open.is_fua() || open.job.operation == Operation::Flush;
         let (answer, result) = open.into_answer();
-        Answered { due, latency, answer, result, is_promise }
+        AnsweredJob { due, latency, answer, result, is_promise }
     }
 }
 

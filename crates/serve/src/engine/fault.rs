@@ -3,16 +3,16 @@
 use std::fmt;
 
 use base::units::DieId;
-use flash::nand::Failing;
+use flash::nand::FaultKind;
 
 use super::core::Core;
-use super::refused::Refused;
+use super::refused::CommandRefusal;
 
 /// Operations of the flash that will fail: the next ones of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The kind of operation.
-    pub operation: Failing,
+    pub operation: FaultKind,
     /// Operations of this kind that succeed first.
     pub after: u64,
     /// The number of operations that fail then, one after another.
@@ -33,11 +33,11 @@ impl fmt::Display for Fault {
 
 impl Core {
     /// The number of the drive that a command means.
-    fn chosen(&self, drive: Option<u32>) -> Result<usize, Refused> {
+    fn chosen(&self, drive: Option<u32>) -> Result<usize, CommandRefusal> {
         let drives = self.drive.drives().len() as u32;
         match drive {
-            None if drives > 1 => Err(Refused::WhichDrive { drives }),
-            Some(drive) if drive >= drives => Err(Refused::NoSuchDrive { drive, drives }),
+            None if drives > 1 => Err(CommandRefusal::WhichDrive { drives }),
+            Some(drive) if drive >= drives => Err(CommandRefusal::NoSuchDrive { drive, drives }),
             _ => Ok(drive.unwrap_or(0) as usize),
         }
     }
@@ -46,7 +46,7 @@ impl Core {
     ///
     /// # Errors
     /// If the drive does not exist, or there are several drives and the fault names none.
-    pub fn plan(&mut self, fault: Fault) -> Result<(), Refused> {
+    pub fn plan(&mut self, fault: Fault) -> Result<(), CommandRefusal> {
         let drive = self.chosen(fault.drive)?;
         let faults = self.drive.drives_mut()[drive].media_mut().faults_mut();
         for number in 0..fault.count {
@@ -57,15 +57,15 @@ impl Core {
     }
 
     /// Lets a die of the main array of a drive fail as a whole, for good.
-    pub(super) fn fail_die(&mut self, die: u32, drive: Option<u32>) -> Result<(), Refused> {
+    pub(super) fn fail_die(&mut self, die: u32, drive: Option<u32>) -> Result<(), CommandRefusal> {
         let drive = self.chosen(drive)?;
         let drive = &mut self.drive.drives_mut()[drive];
         let dies = drive.geometry().die_count();
         if die >= dies {
-            return Err(Refused::NoSuchDie { die, dies });
+            return Err(CommandRefusal::NoSuchDie { die, dies });
         }
         if !drive.resolved().spec.ftl.parity {
-            return Err(Refused::NoParity);
+            return Err(CommandRefusal::NoParity);
         }
         drive.media_mut().fail_die(DieId::new(die));
         self.tally.faults += 1;
@@ -73,14 +73,14 @@ impl Core {
     }
 
     /// Lets a drive of a RAID fail as a whole, for good. Returns the spare that takes its place, if one does.
-    pub(super) fn fail_drive(&mut self, drive: u32) -> Result<Option<u32>, Refused> {
-        let Some(raid) = self.drive.raid_mut() else { return Err(Refused::NoRaid) };
+    pub(super) fn fail_drive(&mut self, drive: u32) -> Result<Option<u32>, CommandRefusal> {
+        let Some(raid) = self.drive.raid_mut() else { return Err(CommandRefusal::NoRaid) };
         let drives = raid.drives().len() as u32;
         if drive >= drives {
-            return Err(Refused::NoSuchDrive { drive, drives });
+            return Err(CommandRefusal::NoSuchDrive { drive, drives });
         }
         if raid.has_failed(drive) {
-            return Err(Refused::HasFailed(drive));
+            return Err(CommandRefusal::HasFailed(drive));
         }
         let place = raid.places().iter().position(|place| place.drive == Some(drive));
         raid.fail(drive);

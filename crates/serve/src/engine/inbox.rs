@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 /// Messages in the order of their arrival, each with its time.
 pub(super) struct Inbox<T> {
-    waiting: Mutex<Waiting<T>>,
+    waiting: Mutex<InboxState<T>>,
     /// True while messages wait; a hint that costs no lock.
     any: AtomicBool,
     came: Condvar,
 }
 
-struct Waiting<T> {
+struct InboxState<T> {
     messages: Vec<(Instant, T)>,
     is_asleep: bool,
     is_closed: bool,
@@ -25,11 +25,11 @@ pub(super) fn now() -> Instant {
 
 impl<T> Inbox<T> {
     pub(super) const fn new() -> Self {
-        let waiting = Waiting { messages: Vec::new(), is_asleep: false, is_closed: false };
+        let waiting = InboxState { messages: Vec::new(), is_asleep: false, is_closed: false };
         Self { waiting: Mutex::new(waiting), any: AtomicBool::new(false), came: Condvar::new() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting<T>> {
+    fn lock(&self) -> MutexGuard<'_, InboxState<T>> {
         // The list is consistent between any two operations, so a poisoned lock does no harm.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -40,10 +40,10 @@ pub struct Incident {
 
 /// The last incidents. Clones are the same list.
 #[derive(Clone, Debug, Default)]
-pub struct Incidents(Arc<Mutex<Kept>>);
+pub struct Incidents(Arc<Mutex<IncidentLog>>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct IncidentLog {
     last: VecDeque<Incident>,
     number: u64,
     clients: u64,
@@ -57,7 +57,7 @@ fn now_ms() -> u64 {
 }
 
 impl Incidents {
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, IncidentLog> {
         // The list is consistent between any two operations, so a poisoned lock does no harm.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -128,7 +128,7 @@ impl Incidents {
     }
 }
 
-impl Kept {
+impl IncidentLog {
     fn note(&mut self, kind: IncidentKind, text: String) {
         self.number += 1;
         if self.last.len() == KEPT {

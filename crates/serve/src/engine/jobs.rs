@@ -7,13 +7,13 @@ use base::units::{Lba, Sectors, Time};
 use ssd::{Tag, ZoneAction};
 
 use crate::verify::Ticket;
-use crate::{Answer, Failed, Job, Operation, Returned};
+use crate::{Job, JobFailure, JobResult, Operation, ResultCallback};
 
 /// Bits of a tag that name the place of its job; the others number the requests of the drive.
 const PLACE: u32 = 24;
 
 /// A job under way.
-pub(super) struct Open {
+pub(super) struct OpenJob {
     pub(super) job: Job,
     pub(super) arrival: Time,
     /// The serial number of the job.
@@ -28,7 +28,7 @@ pub(super) struct Open {
     pub(super) is_next: bool,
     /// For a flush: the number of answered writes that it makes durable.
     pub(super) covers: u64,
-    pub(super) failed: Option<Failed>,
+    pub(super) failed: Option<JobFailure>,
     /// The bytes of a read.
     pub(super) data: Vec<u8>,
     /// The first sector that an append wrote.
@@ -73,7 +73,7 @@ impl Extent {
     }
 }
 
-impl Open {
+impl OpenJob {
     /// True if the operation asks that its data be durable at the answer.
     pub(super) const fn is_fua(&self) -> bool {
         self.job.operation.is_fua()
@@ -108,15 +108,15 @@ impl Open {
 
     /// True if a zone has changed its state since an action on all zones began, so that the action does not concern the zone any
     /// more.
-    pub(super) const fn is_overtaken(&self, failed: Failed) -> bool {
+    pub(super) const fn is_overtaken(&self, failed: JobFailure) -> bool {
         matches!(
             (&self.job.operation, failed),
-            (Operation::ManageZones(_), Failed::Drive(ssd::Status::InvalidZoneTransition))
+            (Operation::ManageZones(_), JobFailure::Drive(ssd::Status::InvalidZoneTransition))
         )
     }
 
-    pub(super) fn into_answer(self) -> (Answer, Result<Returned, Failed>) {
-        let returned = Returned { data: self.data, address: self.address };
+    pub(super) fn into_answer(self) -> (ResultCallback, Result<JobResult, JobFailure>) {
+        let returned = JobResult { data: self.data, address: self.address };
         (self.job.answer, self.failed.map_or(Ok(returned), Err))
     }
 }
@@ -124,7 +124,7 @@ impl Open {
 /// All jobs under way, each at its place.
 #[derive(Default)]
 pub(super) struct Jobs {
-    places: Vec<Option<Open>>,
+    places: Vec<Option<OpenJob>>,
     free: Vec<u32>,
     jobs: u64,
 }
@@ -133,7 +133,7 @@ impl Jobs {
     pub(super) fn insert(&mut self, job: Job, arrival: Time) -> u32 {
         let number = self.jobs;
         self.jobs += 1;
-        let open = Open {
+        let open = OpenJob {
             job,
             arrival,
             number,
@@ -158,11 +158,11 @@ impl Jobs {
         place
     }
 
-    pub(super) fn at(&mut self, place: u32) -> &mut Open {
+    pub(super) fn at(&mut self, place: u32) -> &mut OpenJob {
         self.places[place as usize].as_mut().expect("a job under way")
     }
 
-    pub(super) fn remove(&mut self, place: u32) -> Open {
+    pub(super) fn remove(&mut self, place: u32) -> OpenJob {
         self.free.push(place);
         self.places[place as usize].take().expect("a job under way")
     }
@@ -172,7 +172,7 @@ impl Jobs {
     }
 
     /// Takes all jobs, in the order of their arrival.
-    pub(super) fn drain(&mut self) -> Vec<Open> {
+    pub(super) fn drain(&mut self) -> Vec<OpenJob> {
         let mut all: Vec<_> = self.places.drain(..).flatten().collect();
         self.free.clear();
         all.sort_by_key(|open| open.number);

@@ -14,18 +14,18 @@ use super::{EngineError, EngineOptions};
 use crate::state::{Durability, State, StateDir, StateError};
 
 /// Keeps the flash of a drive in a directory.
-pub struct KeepIn {
+pub struct PersistenceSettings {
     /// The directory, which holds the drive already or takes a new one.
     pub dir: StateDir,
     /// The faults that acknowledged flushes survive.
     pub durability: Durability,
     /// Called on the thread of the drive for each finding.
-    pub on_finding: Option<OnFinding>,
+    pub on_finding: Option<NoticeCallback>,
 }
 
 /// A message on the files of a drive, for its owner.
 #[derive(Clone, Debug)]
-pub enum Finding {
+pub enum FileNotice {
     /// Data has changed since it was written. Reads of this data fail.
     Damage(StateError),
     /// The files failed. The power of the drive was cut at that moment and does not come back; [`Stopped`](super::Stopped) has the
@@ -37,18 +37,22 @@ pub enum Finding {
 }
 
 /// Takes a finding; called on the thread of the drive.
-pub type OnFinding = Box<dyn FnMut(Finding) + Send>;
+pub type NoticeCallback = Box<dyn FnMut(FileNotice) + Send>;
 
 /// A drive, its files, and whether an earlier process has served it.
-pub(super) struct Made {
+pub(super) struct OpenedDrive {
     pub(super) drive: Box<dyn ServedDrive>,
-    pub(super) files: Files,
+    pub(super) files: DriveFiles,
     pub(super) is_used: bool,
 }
 
-impl KeepIn {
+impl PersistenceSettings {
     /// Opens the drive, or makes and prepares a new one.
-    pub(super) fn make(self, options: &EngineOptions, progress: impl FnMut(Progress)) -> Result<Made, EngineError> {
+    pub(super) fn make(
+        self,
+        options: &EngineOptions,
+        progress: impl FnMut(Progress),
+    ) -> Result<OpenedDrive, EngineError> {
         let Self { dir, durability, on_finding } = self;
         let (device, is_used) = (&options.device, dir.holds_drive());
         let is_prepared = !options.precondition.is_empty();
@@ -72,20 +76,20 @@ impl KeepIn {
             let mut drive = options.session(progress).prepare::<Bytes512>()?;
             (State::create(dir, &mut drive, durability)?, drive)
         };
-        Ok(Made { drive: Box::new(drive), files: Files::new(state, on_finding), is_used })
+        Ok(OpenedDrive { drive: Box::new(drive), files: DriveFiles::new(state, on_finding), is_used })
     }
 }
 
 /// The files of a running drive.
-pub(super) struct Files {
+pub(super) struct DriveFiles {
     state: State,
-    on_finding: Option<OnFinding>,
+    on_finding: Option<NoticeCallback>,
     failure: Option<StateError>,
     damaged: u64,
 }
 
-impl Files {
-    pub(super) const fn new(state: State, on_finding: Option<OnFinding>) -> Self {
+impl DriveFiles {
+    pub(super) const fn new(state: State, on_finding: Option<NoticeCallback>) -> Self {
         Self { state, on_finding, failure: None, damaged: 0 }
     }
 
@@ -98,7 +102,7 @@ impl Files {
         // Nothing is stored after a failure, so reads find old data, which is no damage.
         let damage = if settled.is_ok() { self.state.take_damage() } else { Vec::new() };
         self.damaged += damage.len() as u64;
-        damage.into_iter().for_each(|damage| self.say(Finding::Damage(damage)));
+        damage.into_iter().for_each(|damage| self.say(FileNotice::Damage(damage)));
         if let Err(failure) = settled {
             self.failure = Some(failure);
             return false;
@@ -121,7 +125,7 @@ impl Files {
         self.state.check().is_err()
     }
 
-    pub(super) fn say(&mut self, finding: Finding) {
+    pub(super) fn say(&mut self, finding: FileNotice) {
         if let Some(on_finding) = &mut self.on_finding {
             on_finding(finding);
         }

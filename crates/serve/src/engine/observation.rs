@@ -40,7 +40,7 @@ pub(crate) struct Observation {
     /// Requests of clients that are not answered yet.
     pub(crate) outstanding: usize,
     /// The jobs by kind, in the order of [`super::tally::KINDS`].
-    pub(crate) kinds: [Done; 8],
+    pub(crate) kinds: [EndedJobs; 8],
     pub(crate) counters: Counters,
     /// The counters when the drive was first switched on.
     pub(crate) start: Counters,
@@ -74,19 +74,19 @@ pub(crate) struct Health {
     /// Reads of the drive's files that found damaged data; none for a drive in memory.
     pub(crate) damaged_reads: Option<u64>,
     /// The counts of the verification; none if the drive is not verified.
-    pub(crate) verified: Option<Verified>,
+    pub(crate) verified: Option<VerificationCounts>,
 }
 
 /// The counts of the verification of a drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Verified {
+pub(crate) struct VerificationCounts {
     pub(crate) sectors: u64,
     pub(crate) violations: u64,
 }
 
 /// The jobs of one kind that have ended.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Done {
+pub(crate) struct EndedJobs {
     pub(crate) done: u64,
     pub(crate) failed: u64,
     pub(crate) sectors: Sectors,
@@ -170,7 +170,7 @@ impl Core {
             power: if self.is_on() { Power::On } else { Power::Off },
             pace: String::new(),
             outstanding: self.outstanding(),
-            kinds: kinds.map(|kind| Done { done: kind.done, failed: kind.failed, sectors: kind.sectors }),
+            kinds: kinds.map(|kind| EndedJobs { done: kind.done, failed: kind.failed, sectors: kind.sectors }),
             counters: drive.counters(),
             start: self.tally.start.clone(),
             lag: RecentLag::default(),
@@ -183,7 +183,7 @@ impl Core {
                 damaged_reads: None,
                 verified: self.verifier.as_ref().map(|verifier| {
                     let status = verifier.status();
-                    Verified { sectors: status.sectors, violations: status.violations }
+                    VerificationCounts { sectors: status.sectors, violations: status.violations }
                 }),
             },
             arrays: main.chain(slc).collect(),

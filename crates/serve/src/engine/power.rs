@@ -3,9 +3,9 @@
 use base::units::{Bytes, Span, Time};
 use ssd::Recovery;
 
-use super::core::{Answered, Core, OnCut};
-use super::refused::{Refused, WrongPower};
-use crate::Failed;
+use super::core::{AnsweredJob, Core, CutPolicy};
+use super::refused::{CommandRefusal, WrongPower};
+use crate::JobFailure;
 
 /// The effects of a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Core {
     ///
     /// # Errors
     /// If the power is off.
-    pub fn cut_power(&mut self, now: Time, answers: &mut Vec<Answered>) -> Result<Cut, WrongPower> {
+    pub fn cut_power(&mut self, now: Time, answers: &mut Vec<AnsweredJob>) -> Result<Cut, WrongPower> {
         if !self.is_on {
             return Err(WrongPower::Off);
         }
@@ -47,18 +47,18 @@ impl Core {
         let open = self.jobs.drain();
         let mut cut = Cut { torn, failed: 0, held: 0, lost_writes: false };
         match self.on_cut {
-            OnCut::Hold => {
+            CutPolicy::Hold => {
                 cut.held = open.len();
                 cut.lost_writes = self.is_volatile && self.written > self.durable;
                 self.lost_writes |= cut.lost_writes;
                 self.held.extend(open.into_iter().map(|open| open.job));
             }
-            OnCut::End => {
+            CutPolicy::End => {
                 cut.failed = open.len();
                 for open in open {
                     let latency = at - open.arrival;
-                    self.tally.ended(&open.job, at, latency, Some(Failed::NoPower));
-                    answers.push(Answered::failed(at, latency, open.job.answer, Failed::NoPower));
+                    self.tally.ended(&open.job, at, latency, Some(JobFailure::NoPower));
+                    answers.push(AnsweredJob::failed(at, latency, open.job.answer, JobFailure::NoPower));
                 }
             }
         }
@@ -75,7 +75,7 @@ impl Core {
     ///
     /// # Errors
     /// If the power is off.
-    pub fn power_off(&mut self, now: Time, answers: &mut Vec<Answered>) -> Result<Span, WrongPower> {
+    pub fn power_off(&mut self, now: Time, answers: &mut Vec<AnsweredJob>) -> Result<Span, WrongPower> {
         if !self.is_on {
             return Err(WrongPower::Off);
         }
@@ -102,7 +102,7 @@ impl Core {
     ///
     /// # Errors
     /// If the power is on.
-    pub fn power_on(&mut self, now: Time, answers: &mut Vec<Answered>) -> Result<Recovery, WrongPower> {
+    pub fn power_on(&mut self, now: Time, answers: &mut Vec<AnsweredJob>) -> Result<Recovery, WrongPower> {
         if self.is_on {
             return Err(WrongPower::On);
         }
@@ -123,7 +123,7 @@ impl Core {
 
     /// Selects an operational power state of each drive, until the power goes. Returns the time for which the drive takes no
     /// request.
-    pub(super) fn select_power_state(&mut self, state: u32) -> Result<Span, Refused> {
+    pub(super) fn select_power_state(&mut self, state: u32) -> Result<Span, CommandRefusal> {
         if !self.is_on {
             return Err(WrongPower::Off.into());
         }
@@ -131,18 +131,18 @@ impl Core {
         let states = power.as_ref().map_or(0, |power| power.operational.len() as u32);
         let each = self.drive.drives_mut().iter_mut().map(|drive| drive.select_power_state(state));
         // All drives have the same states.
-        each.flatten().max().ok_or(Refused::NoSuchPowerState { state, states })
+        each.flatten().max().ok_or(CommandRefusal::NoSuchPowerState { state, states })
     }
 
     /// Lets the host give this much memory to each drive, also after the power has gone; 0 takes the memory back. Returns the part
     /// that the drives use, and the time after which they stop reading the memory that they had before.
-    pub(super) fn set_host_memory(&mut self, size: Bytes) -> Result<(Bytes, Span), Refused> {
+    pub(super) fn set_host_memory(&mut self, size: Bytes) -> Result<(Bytes, Span), CommandRefusal> {
         if !self.is_on {
             return Err(WrongPower::Off.into());
         }
         let now = self.drive.now();
         let each = self.drive.drives_mut().iter_mut().map(|drive| drive.set_host_memory(now, size));
-        let until = each.flatten().max().ok_or(Refused::NoHostMemory)?;
+        let until = each.flatten().max().ok_or(CommandRefusal::NoHostMemory)?;
         let used = self.drive.drives().iter().filter_map(|drive| drive.host_memory_used()).map(Bytes::get).sum();
         Ok((Bytes::new(used), until - now))
     }
@@ -159,8 +159,8 @@ impl Core {
     }
 
     /// Cuts the power for good and fails every job, held jobs too, because the files of the flash have failed.
-    pub fn fail(&mut self, answers: &mut Vec<Answered>) {
-        self.on_cut = OnCut::End;
+    pub fn fail(&mut self, answers: &mut Vec<AnsweredJob>) {
+        self.on_cut = CutPolicy::End;
         // The power may be off already.
         let _ = self.cut_power(self.drive.now(), answers);
         // The verifier may know requests that the files do not hold.
@@ -171,13 +171,13 @@ impl Core {
     }
 
     /// Answers every job that waits for time or for the power, because the drive will not be served any more.
-    pub fn end(&mut self, answers: &mut Vec<Answered>) {
+    pub fn end(&mut self, answers: &mut Vec<AnsweredJob>) {
         answers.extend(self.later.drain(..));
         let (due, latency) = (self.drive.now(), Span::ZERO);
         let held = std::mem::take(&mut self.held).into_iter().map(|job| job.answer);
-        answers.extend(held.map(|answer| Answered::failed(due, latency, answer, Failed::NoPower)));
-        self.asked.drain(..).for_each(|query| (query.answer)(Err(Failed::NoPower)));
-        self.asked_zones.drain(..).for_each(|query| (query.answer)(Err(Failed::NoPower)));
+        answers.extend(held.map(|answer| AnsweredJob::failed(due, latency, answer, JobFailure::NoPower)));
+        self.asked.drain(..).for_each(|query| (query.answer)(Err(JobFailure::NoPower)));
+        self.asked_zones.drain(..).for_each(|query| (query.answer)(Err(JobFailure::NoPower)));
         if let Some(record) = &mut self.record {
             record.lost();
             record.pass_on();

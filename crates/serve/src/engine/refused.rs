@@ -28,7 +28,7 @@ impl std::error::Error for WrongPower {}
 
 /// The reason for which a command was not carried out.
 #[derive(Debug)]
-pub enum Refused {
+pub enum CommandRefusal {
     /// The power is in the wrong state for the command.
     Power(WrongPower),
     /// The snapshot cannot be written.
@@ -75,7 +75,7 @@ pub enum Refused {
     Stopped,
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for CommandRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Power(error) => error.fmt(f),
@@ -118,15 +118,15 @@ impl fmt::Display for Refused {
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for CommandRefusal {}
 
-impl From<WrongPower> for Refused {
+impl From<WrongPower> for CommandRefusal {
     fn from(error: WrongPower) -> Self {
         Self::Power(error)
     }
 }
 
-impl From<OutputError> for Refused {
+impl From<OutputError> for CommandRefusal {
     fn from(error: OutputError) -> Self {
         Self::Output(error)
     }

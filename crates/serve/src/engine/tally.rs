@@ -5,7 +5,7 @@ use ssd::{Counters, Recovery, ResolvedDevice};
 use study::histogram::Histogram;
 
 use super::coarse::CoarseHistogram;
-use crate::{Failed, Job, Operation};
+use crate::{Job, JobFailure, Operation};
 
 /// The kinds of jobs, in the order of [`kind`].
 pub(super) const KINDS: [&str; 8] =
@@ -57,7 +57,7 @@ pub(crate) struct Recent {
 
 /// The jobs of one kind.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Kind {
+pub(super) struct JobTally {
     pub(super) done: u64,
     pub(super) failed: u64,
     pub(super) sectors: Sectors,
@@ -67,7 +67,7 @@ pub(super) struct Kind {
 
 /// The counts of a served drive.
 pub(super) struct Tally {
-    pub(super) kinds: [Kind; 8],
+    pub(super) kinds: [JobTally; 8],
     /// Jobs that failed because a sector could not be read from flash.
     pub(super) uncorrectable: u64,
     /// Jobs that were refused because the drive was read-only.
@@ -109,15 +109,15 @@ impl Tally {
         }
     }
 
-    pub(super) fn ended(&mut self, job: &Job, at: Time, latency: Span, failed: Option<Failed>) {
+    pub(super) fn ended(&mut self, job: &Job, at: Time, latency: Span, failed: Option<JobFailure>) {
         let of = &mut self.kinds[kind(&job.operation)];
         if job.operation.stores() && !job.sectors.is_zero() {
-            self.is_read_only = failed == Some(Failed::Drive(ssd::Status::ReadOnly));
+            self.is_read_only = failed == Some(JobFailure::Drive(ssd::Status::ReadOnly));
         }
         if let Some(failed) = failed {
             of.failed += 1;
-            self.uncorrectable += u64::from(failed == Failed::Drive(ssd::Status::Uncorrectable));
-            self.refused += u64::from(failed == Failed::Drive(ssd::Status::ReadOnly));
+            self.uncorrectable += u64::from(failed == JobFailure::Drive(ssd::Status::Uncorrectable));
+            self.refused += u64::from(failed == JobFailure::Drive(ssd::Status::ReadOnly));
             return;
         }
         of.done += 1;

@@ -23,15 +23,15 @@ use super::*;
 use crate::Operation;
 
 /// Results by the number of their job.
-type Given = Vec<(u64, Result<Vec<u8>, Failed>)>;
-type Results = Vec<(u64, Time, Result<Vec<u8>, Failed>)>;
+type JobResults = Vec<(u64, Result<Vec<u8>, JobFailure>)>;
+type Results = Vec<(u64, Time, Result<Vec<u8>, JobFailure>)>;
 
 /// A core, a clock, and the results of numbered jobs.
 struct Bench {
     core: Core,
     now: Time,
-    answers: Vec<Answered>,
-    given: Arc<Mutex<Given>>,
+    answers: Vec<AnsweredJob>,
+    given: Arc<Mutex<JobResults>>,
     jobs: u64,
 }
 
@@ -84,7 +84,7 @@ impl Bench {
     }
 
     /// Does one job alone.
-    fn alone(&mut self, operation: Operation, start: u64, sectors: u64) -> Result<Vec<u8>, Failed> {
+    fn alone(&mut self, operation: Operation, start: u64, sectors: u64) -> Result<Vec<u8>, JobFailure> {
         let number = self.submit(operation, start, sectors);
         let results = self.drain();
         results.into_iter().find(|(of, ..)| *of == number).expect("it is answered").2
@@ -105,7 +105,7 @@ pub(crate) fn small(more: &str) -> Device {
     Device::parse(format!("{SMALL}{more}")).unwrap_or_else(|faults| panic!("{faults}"))
 }
 
-fn core(more: &str, on_cut: OnCut) -> Core {
+fn core(more: &str, on_cut: CutPolicy) -> Core {
     Core::new(Box::new(Ssd::new(&small(more).resolved, 1)), on_cut)
 }
 
@@ -114,7 +114,7 @@ const BUFFER: &str = "buffer = { size = \"256KiB\" }\n";
 #[test]
 fn what_is_written_is_read() {
     for more in ["", BUFFER] {
-        let mut bench = Bench::new(core(more, OnCut::End));
+        let mut bench = Bench::new(core(more, CutPolicy::End));
         assert_eq!(bench.alone(Operation::Read, 0, 2), Ok(vec![0; 1024]));
         assert_eq!(bench.alone(Operation::Write { data: vec![7; 1536], fua: false }, 1, 3), Ok(Vec::new()));
         let read = bench.alone(Operation::Read, 0, 5).expect("done");
@@ -129,7 +129,7 @@ fn what_is_written_is_read() {
 
 #[test]
 fn an_answer_is_due_when_the_drive_completes_the_request() {
-    let mut bench = Bench::new(core("", OnCut::End));
+    let mut bench = Bench::new(core("", CutPolicy::End));
     bench.now = Time::from_ps(5_000);
     bench.write(0, 1, 4, false);
     let at = bench.core.next_event().expect("it is under way");
@@ -144,13 +144,13 @@ fn an_answer_is_due_when_the_drive_completes_the_request() {
 
 #[test]
 fn an_extent_behind_the_end_is_refused_and_one_without_sectors_is_done() {
-    let mut bench = Bench::new(core("", OnCut::End));
+    let mut bench = Bench::new(core("", CutPolicy::End));
     let end = bench.core.capacity().get();
     for (start, sectors) in [(end, 1), (end - 1, 2), (u64::MAX, 1), (1, u64::MAX)] {
         for operation in [Operation::Read, Operation::Discard, Operation::WriteZeroes { fua: false }] {
             assert_eq!(
                 bench.alone(operation, start, sectors),
-                Err(Failed::Drive(ssd::Status::OutOfRange)),
+                Err(JobFailure::Drive(ssd::Status::OutOfRange)),
                 "{start} {sectors}"
             );
         }
@@ -164,7 +164,7 @@ fn an_extent_behind_the_end_is_refused_and_one_without_sectors_is_done() {
 
 #[test]
 fn zeros_beyond_any_request_are_written_in_parts() {
-    let mut bench = Bench::new(core(BUFFER, OnCut::End));
+    let mut bench = Bench::new(core(BUFFER, CutPolicy::End));
     let end = bench.core.capacity().get();
     for sector in (0..end).step_by(600) {
         bench.write(sector, 9, 1, false);
@@ -183,7 +183,7 @@ fn zeros_are_a_discard_where_a_discard_is_durable() {
     let mut spec: Spec = small("").resolved.spec;
     spec.ftl.discard = DiscardSpec::Durable;
     let drive: Box<Ssd<Bytes512>> = Box::new(Ssd::new(&spec.resolve().expect("valid"), 1));
-    let mut bench = Bench::new(Core::new(drive, OnCut::End));
+    let mut bench = Bench::new(Core::new(drive, CutPolicy::End));
     bench.write(0, 5, 64, false);
     bench.drain();
     let before = bench.core.drive().drives()[0].media().bad_blocks();
@@ -198,20 +198,20 @@ fn zeros_are_a_discard_where_a_discard_is_durable() {
 
 #[test]
 fn a_planned_fault_fails_one_operation() {
-    let mut bench = Bench::new(core("", OnCut::End));
+    let mut bench = Bench::new(core("", CutPolicy::End));
     bench.write(0, 1, 4, false);
     bench.write(4, 2, 4, false);
     bench.drain();
     bench
         .core
-        .plan(Fault { operation: flash::nand::Failing::Read, after: 1, count: 1, drive: None })
+        .plan(Fault { operation: flash::nand::FaultKind::Read, after: 1, count: 1, drive: None })
         .expect("one drive");
     assert_eq!(bench.alone(Operation::Read, 0, 1).map(|data| data[0]), Ok(1));
-    assert_eq!(bench.alone(Operation::Read, 4, 1), Err(Failed::Drive(ssd::Status::Uncorrectable)));
+    assert_eq!(bench.alone(Operation::Read, 4, 1), Err(JobFailure::Drive(ssd::Status::Uncorrectable)));
     assert_eq!(bench.alone(Operation::Read, 0, 1).map(|data| data[0]), Ok(1));
     bench
         .core
-        .plan(Fault { operation: flash::nand::Failing::Program, after: 0, count: 1, drive: None })
+        .plan(Fault { operation: flash::nand::FaultKind::Program, after: 0, count: 1, drive: None })
         .expect("one drive");
     bench.write(8, 3, 4, false);
     bench.drain();
@@ -222,7 +222,7 @@ fn a_planned_fault_fails_one_operation() {
 fn a_power_state_delays_the_next_request_and_lasts_until_the_power_goes() {
     let power = "power = { controller = { active = \"1W\", idle = \"1W\" }, \
                  operational = [{ power = \"3W\", exit = \"2ms\" }, { power = \"1.1W\", entry = \"3ms\" }] }\n";
-    let mut bench = Bench::new(core(power, OnCut::Hold));
+    let mut bench = Bench::new(core(power, CutPolicy::Hold));
     assert_eq!(bench.core.select_power_state(1).expect("a state"), Span::from_ms(5));
     let before = bench.core.now();
     assert_eq!(bench.alone(Operation::Read, 0, 1).map(|data| data.len()), Ok(512));
@@ -233,10 +233,10 @@ fn a_power_state_delays_the_next_request_and_lasts_until_the_power_goes() {
         |bench: &Bench| bench.core.drive().counters().power.and_then(|power| power.operational).map(|it| it.state);
     assert_eq!(state(&bench), Some(1));
     bench.core.cut_power(bench.core.now(), &mut Vec::new()).expect("it is on");
-    assert!(matches!(bench.core.select_power_state(0), Err(Refused::Power(WrongPower::Off))));
+    assert!(matches!(bench.core.select_power_state(0), Err(CommandRefusal::Power(WrongPower::Off))));
     bench.core.power_on(bench.core.now(), &mut Vec::new()).expect("it is off");
     assert_eq!(state(&bench), Some(0));
-    let refused = core("", OnCut::End).select_power_state(0).expect_err("the drive describes none");
+    let refused = core("", CutPolicy::End).select_power_state(0).expect_err("the drive describes none");
     assert!(refused.to_string().contains("no operational power states"), "{refused}");
 }
 
@@ -245,7 +245,7 @@ fn the_host_takes_its_memory_back_and_the_drive_goes_on_without() {
     let map = "ftl = { map = { kind = \"fmmu\", hmb = { preferred = \"64KiB\", minimum = \"16KiB\" } }";
     let device = Device::parse(SMALL.replace("ftl = { map-unit", &format!("{map}, map-unit")));
     let device = device.unwrap_or_else(|faults| panic!("{faults}"));
-    let mut bench = Bench::new(Core::new(Box::new(Ssd::new(&device.resolved, 1)), OnCut::Hold));
+    let mut bench = Bench::new(Core::new(Box::new(Ssd::new(&device.resolved, 1)), CutPolicy::Hold));
     bench.write(4, 2, 4, false);
     bench.drain();
     for (given, used) in [(1 << 20, 64 << 10), (8 << 10, 0), (32 << 10, 32 << 10), (0, 0)] {
@@ -254,14 +254,14 @@ fn the_host_takes_its_memory_back_and_the_drive_goes_on_without() {
         assert_eq!(bench.byte(4), 2);
     }
     bench.core.cut_power(bench.core.now(), &mut Vec::new()).expect("it is on");
-    assert!(matches!(bench.core.set_host_memory(Bytes::new(0)), Err(Refused::Power(WrongPower::Off))));
+    assert!(matches!(bench.core.set_host_memory(Bytes::new(0)), Err(CommandRefusal::Power(WrongPower::Off))));
     bench.core.power_on(bench.core.now(), &mut Vec::new()).expect("it is off");
     assert_eq!(
         bench.core.drive().drives()[0].host_memory_used(),
         Some(Bytes::new(0)),
         "the host does not give it again by itself"
     );
-    let refused = core("", OnCut::End).set_host_memory(Bytes::new(0)).expect_err("it asks for none");
+    let refused = core("", CutPolicy::End).set_host_memory(Bytes::new(0)).expect_err("it asks for none");
     assert!(refused.to_string().contains("serve a drive with `ftl.map.hmb`"), "{refused}");
 }
 
@@ -271,7 +271,7 @@ fn a_die_fails_and_nothing_is_lost() {
         flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16, controllers = \"none\" }\n\
         ftl = { map-unit = \"2KiB\", over-provisioning = \"70%\", superblock-dies = 4, parity = true }\n";
     let device = Device::parse(text.to_owned()).unwrap_or_else(|faults| panic!("{faults}"));
-    let mut bench = Bench::new(Core::new(Box::new(Ssd::new(&device.resolved, 1)), OnCut::End));
+    let mut bench = Bench::new(Core::new(Box::new(Ssd::new(&device.resolved, 1)), CutPolicy::End));
     (0..64).for_each(|n| {
         assert_eq!(bench.alone(Operation::Write { data: vec![n as u8; 2048], fua: false }, 4 * n, 4), Ok(Vec::new()))
     });
@@ -281,6 +281,6 @@ fn a_die_fails_and_nothing_is_lost() {
     (0..64).for_each(|n| assert_eq!(u64::from(bench.byte(4 * n)), n));
     let parity = bench.core.drive().counters().parity.expect("parity");
     assert!(parity.rebuilt > 0 && parity.lost == 0 && parity.rebuilt_superblocks > 0, "{parity:?}");
-    let refused = core("", OnCut::End).fail_die(0, None).expect_err("nothing would rebuild the data");
+    let refused = core("", CutPolicy::End).fail_die(0, None).expect_err("nothing would rebuild the data");
     assert!(refused.to_string().contains("without parity"), "{refused}");
 }

@@ -10,22 +10,22 @@ use study::output::{Kind, Outputs, publish};
 use study::snapshot;
 
 use super::command::{Command, Reply};
-use super::core::{Answered, Core};
+use super::core::{AnsweredJob, Core};
 use super::inbox::{Inbox, now};
 use super::incident::{IncidentKind, Incidents};
-use super::keep::{Files, Finding};
+use super::keep::{DriveFiles, FileNotice};
 use super::lag::Lag;
 use super::lag::RecentLag;
 use super::observation::{Health, Observation, ObservationScope};
 use super::pace::{END, Pace, Timeline};
-use super::refused::Refused;
+use super::refused::CommandRefusal;
 use super::status::{LagStatus, Status};
 use crate::state::StateError;
 use crate::verify::Violation;
-use crate::{AllocationQuery, Failed, Job, ZoneQuery};
+use crate::{AllocationQuery, Job, JobFailure, ZoneQuery};
 
 /// Takes the reply to a command: on the thread of the drive, and without waiting.
-pub(crate) type TakeReply = Box<dyn FnOnce(Result<Reply, Refused>) + Send>;
+pub(crate) type TakeReply = Box<dyn FnOnce(Result<Reply, CommandRefusal>) + Send>;
 
 /// A message to the thread of a drive.
 pub(super) enum Message {
@@ -44,25 +44,25 @@ pub(super) enum Message {
 pub(super) const HIGHEST: i32 = -20;
 
 /// Called when the power was cut or has come back: `true` if the power is on.
-pub type OnPower = Box<dyn Fn(bool) + Send>;
+pub type PowerCallback = Box<dyn Fn(bool) + Send>;
 
 /// Called on the thread of the drive for each violation that the verification finds, before the client gets the data.
-pub type OnViolation = Box<dyn FnMut(&Violation) + Send>;
+pub type ViolationCallback = Box<dyn FnMut(&Violation) + Send>;
 
-pub(super) struct Server {
+pub(super) struct DriveServer {
     pub(super) core: Core,
     pub(super) inbox: Arc<Inbox<Message>>,
     /// The last part of a wait, during which the thread polls the clock.
     pub(super) spin: Duration,
-    pub(super) on_power: Option<OnPower>,
+    pub(super) on_power: Option<PowerCallback>,
     /// The files of the flash; none for flash in memory.
-    pub(super) files: Option<Files>,
-    pub(super) on_violation: Option<OnViolation>,
+    pub(super) files: Option<DriveFiles>,
+    pub(super) on_violation: Option<ViolationCallback>,
     /// The list to which the thread adds the incidents of commands.
     pub(super) incidents: Incidents,
     clock: Clock,
     lag: Lag,
-    answers: Vec<Answered>,
+    answers: Vec<AnsweredJob>,
 }
 
 /// The wall clock and simulated time.
@@ -86,7 +86,7 @@ impl Clock {
     }
 }
 
-impl Server {
+impl DriveServer {
     pub(super) fn new(core: Core, inbox: Arc<Inbox<Message>>, pace: Pace) -> Self {
         Self {
             core,
@@ -149,7 +149,7 @@ impl Server {
         }
         while let Some(at) = self.core.next_event().filter(|at| *at <= END) {
             self.core.advance(at, &mut self.answers);
-            let has_failed = self.files.as_ref().is_some_and(Files::has_failed);
+            let has_failed = self.files.as_ref().is_some_and(DriveFiles::has_failed);
             if !self.answers.is_empty() || self.inbox.has_any() || has_failed {
                 break;
             }
@@ -158,7 +158,7 @@ impl Server {
 
     /// Stores the changes behind the answers in the files, with `promises` on their disk too. If that fails, the power is cut, and
     /// every answer becomes a failure.
-    fn keep(&mut self, promises: bool) -> Result<(), Refused> {
+    fn keep(&mut self, promises: bool) -> Result<(), CommandRefusal> {
         let Some(files) = &mut self.files else { return Ok(()) };
         let had_failed = files.failure().is_some();
         if files.settle(promises || self.answers.iter().any(|answered| answered.is_promise)) {
@@ -168,17 +168,17 @@ impl Server {
         if !had_failed {
             self.core.fail(&mut self.answers);
         }
-        self.answers.iter_mut().for_each(|answered| answered.result = Err(Failed::NoPower));
+        self.answers.iter_mut().for_each(|answered| answered.result = Err(JobFailure::NoPower));
         if !had_failed {
             self.hand_out();
             if let Some(files) = &mut self.files {
-                files.say(Finding::Failure(failure.clone()));
+                files.say(FileNotice::Failure(failure.clone()));
             }
             if let Some(on_power) = &self.on_power {
                 on_power(false);
             }
         }
-        Err(Refused::State(failure))
+        Err(CommandRefusal::State(failure))
     }
 
     /// Gives the answers that are due, after their changes are stored in the files.
@@ -217,7 +217,7 @@ impl Server {
         }
     }
 
-    fn command(&mut self, at: Instant, command: Command) -> Result<Reply, Refused> {
+    fn command(&mut self, at: Instant, command: Command) -> Result<Reply, CommandRefusal> {
         if command == Command::Status {
             return Ok(Reply::Status(Box::new(self.status())));
         }
@@ -270,11 +270,11 @@ impl Server {
         Ok(reply)
     }
 
-    fn snapshot(&self, path: &Path, force: bool) -> Result<Vec<String>, Refused> {
+    fn snapshot(&self, path: &Path, force: bool) -> Result<Vec<String>, CommandRefusal> {
         let drive = self.core.drive();
         let layers = [drive.raid().map(|_| "raid"), drive.translation().map(|_| "translation")];
         if let Some(layer) = layers.into_iter().flatten().next() {
-            return Err(Refused::Layer(layer));
+            return Err(CommandRefusal::Layer(layer));
         }
         let mut file = Outputs::new([""; 0], force).file("snapshot", path, Kind::Snapshot)?;
         file.fill(|out| snapshot::save(&drive.drives()[0], out))?;
@@ -288,7 +288,7 @@ impl Server {
             uptime_s: uptime,
             requests_per_s: if uptime > 0.0 { self.core.moved() as f64 / uptime } else { 0.0 },
             lag: LagStatus::of(&self.lag),
-            damaged_reads: self.files.as_ref().map(Files::damaged),
+            damaged_reads: self.files.as_ref().map(DriveFiles::damaged),
             ..self.core.status()
         }
     }
@@ -299,7 +299,7 @@ impl Server {
             uptime: self.clock.wall(now()),
             pace: self.clock.pace.to_string(),
             lag: if scope.recent { self.lag.take_recent() } else { RecentLag::default() },
-            health: Health { damaged_reads: self.files.as_ref().map(Files::damaged), ..seen.health },
+            health: Health { damaged_reads: self.files.as_ref().map(DriveFiles::damaged), ..seen.health },
             ..seen
         }
     }
@@ -313,12 +313,12 @@ impl Server {
         // A failure of the files is part of the result.
         let _ = self.keep(true);
         self.hand_out();
-        let failure = self.files.as_ref().and_then(Files::failure).cloned();
+        let failure = self.files.as_ref().and_then(DriveFiles::failure).cloned();
         (self.status(), failure)
     }
 }
 
-impl Drop for Server {
+impl Drop for DriveServer {
     /// Senders get their messages back from now on; jobs that wait are lost with the drive.
     fn drop(&mut self) {
         drop(self.inbox.close());

@@ -4,10 +4,10 @@ use base::io::Io;
 use base::units::{Lba, Sectors};
 use ssd::{ZoneAction, ZoneReport, ZoneState};
 
-use super::core::{Answered, Core, OnCut};
+use super::core::{AnsweredJob, Core, CutPolicy};
 use super::jobs::kind_of;
 use crate::verify::ZoneSectors;
-use crate::{Failed, Operation, ZoneQuery};
+use crate::{JobFailure, Operation, ZoneQuery};
 
 /// True if an action on all zones concerns a zone in this state (ZNS 1.1, section 3.4.3.1, Select All).
 const fn concerns(action: ZoneAction, state: ZoneState) -> bool {
@@ -28,19 +28,19 @@ impl Core {
                 self.check_pointers();
                 (query.answer)(self.reports(query.from));
             }
-            (false, OnCut::End) => (query.answer)(Err(Failed::NoPower)),
-            (false, OnCut::Hold) => self.asked_zones.push(query),
+            (false, CutPolicy::End) => (query.answer)(Err(JobFailure::NoPower)),
+            (false, CutPolicy::Hold) => self.asked_zones.push(query),
         }
     }
 
     /// The reports of the zone of a sector and of all zones behind it.
-    fn reports(&self, from: Lba) -> Result<Vec<ZoneReport>, Failed> {
+    fn reports(&self, from: Lba) -> Result<Vec<ZoneReport>, JobFailure> {
         let description = self.drive.description();
-        let Some(shape) = description.zones else { return Err(Failed::Drive(ssd::Status::InvalidOpcode)) };
+        let Some(shape) = description.zones else { return Err(JobFailure::Drive(ssd::Status::InvalidOpcode)) };
         let size = u64::from(shape.size) * u64::from(description.geometry.sectors);
         let first = from.get() / size;
         if first >= u64::from(shape.zones) {
-            return Err(Failed::Drive(ssd::Status::OutOfRange));
+            return Err(JobFailure::Drive(ssd::Status::OutOfRange));
         }
         let drive = &self.drive.drives()[0];
         let report = |zone| drive.zone_report(Lba::new(zone * size)).expect("a drive with zones reports them");
@@ -72,7 +72,7 @@ impl Core {
     }
 
     /// Begins an action on every zone that it concerns now.
-    pub(super) fn manage_zones(&mut self, place: u32, action: ZoneAction, answers: &mut Vec<Answered>) {
+    pub(super) fn manage_zones(&mut self, place: u32, action: ZoneAction, answers: &mut Vec<AnsweredJob>) {
         let reports = match self.reports(Lba::new(0)) {
             Ok(reports) => reports,
             Err(failed) => {

@@ -51,7 +51,7 @@ impl ExportInfo {
 
 /// The result of a negotiation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Chosen {
+pub(super) struct NegotiationResult {
     /// The index of the export.
     pub(super) export: usize,
     /// True if the client has asked for structured replies.
@@ -72,7 +72,7 @@ enum Tls {
 }
 
 /// The result of a step of the negotiation.
-pub(super) enum Step {
+pub(super) enum NegotiationStep {
     /// More bytes are needed.
     Incomplete,
     /// This many bytes were taken, and the negotiation goes on.
@@ -80,11 +80,11 @@ pub(super) enum Step {
     /// This many bytes were taken, and TLS begins.
     StartTls(usize),
     /// This many bytes were taken, and the negotiation is over.
-    Over(usize, Result<Chosen, End>),
+    Over(usize, Result<NegotiationResult, End>),
 }
 
 #[derive(Debug)]
-enum Phase {
+enum NegotiationPhase {
     /// The client's flags are due.
     Flags,
     /// An option is due.
@@ -98,7 +98,7 @@ enum Phase {
 /// A negotiation.
 #[derive(Debug)]
 pub(super) struct Handshake {
-    phase: Phase,
+    phase: NegotiationPhase,
     tls: Tls,
     fixed: bool,
     zeroes: bool,
@@ -114,7 +114,7 @@ impl Handshake {
         out.u64(OPTION_MAGIC);
         out.u16(greeting::FIXED_NEWSTYLE | greeting::NO_ZEROES);
         let tls = Tls::Absent;
-        Self { phase: Phase::Flags, tls, fixed: false, zeroes: true, structured: false, context: None }
+        Self { phase: NegotiationPhase::Flags, tls, fixed: false, zeroes: true, structured: false, context: None }
     }
 
     /// Refuses all options but STARTTLS until TLS is on.
@@ -128,63 +128,63 @@ impl Handshake {
     /// # Panics
     /// If the client did not ask for TLS.
     pub(super) fn upgraded(&mut self) {
-        assert!(matches!(self.phase, Phase::StartingTls), "TLS that nobody asked for");
+        assert!(matches!(self.phase, NegotiationPhase::StartingTls), "TLS that nobody asked for");
         self.tls = Tls::On;
-        self.phase = Phase::Options;
+        self.phase = NegotiationPhase::Options;
         (self.structured, self.context) = (false, None);
     }
 
-    pub(super) fn receive(&mut self, input: &[u8], exports: &[ExportInfo], out: &mut Vec<u8>) -> Step {
+    pub(super) fn receive(&mut self, input: &[u8], exports: &[ExportInfo], out: &mut Vec<u8>) -> NegotiationStep {
         match &mut self.phase {
-            Phase::Flags => {
-                let Some(flags) = Fields(input).u32() else { return Step::Incomplete };
+            NegotiationPhase::Flags => {
+                let Some(flags) = Fields(input).u32() else { return NegotiationStep::Incomplete };
                 let known = u32::from(greeting::FIXED_NEWSTYLE | greeting::NO_ZEROES);
                 if flags & !known != 0 {
-                    return Step::Over(4, Err(End::Garbage));
+                    return NegotiationStep::Over(4, Err(End::Garbage));
                 }
                 self.fixed = flags & u32::from(greeting::FIXED_NEWSTYLE) != 0;
                 self.zeroes = flags & u32::from(greeting::NO_ZEROES) == 0;
-                self.phase = Phase::Options;
-                Step::Taken(4)
+                self.phase = NegotiationPhase::Options;
+                NegotiationStep::Taken(4)
             }
-            Phase::Skip { option, left } => {
+            NegotiationPhase::Skip { option, left } => {
                 let taken = input.len().min(*left as usize);
                 *left -= taken as u32;
                 if *left == 0 {
                     refuse(*option, answer::TOO_BIG, "the option is too long", out);
-                    self.phase = Phase::Options;
+                    self.phase = NegotiationPhase::Options;
                 } else if taken == 0 {
-                    return Step::Incomplete;
+                    return NegotiationStep::Incomplete;
                 }
-                Step::Taken(taken)
+                NegotiationStep::Taken(taken)
             }
-            Phase::StartingTls if input.is_empty() => Step::Incomplete,
-            Phase::StartingTls => Step::Over(input.len(), Err(End::PlainBehindTls)),
-            Phase::Options => {
+            NegotiationPhase::StartingTls if input.is_empty() => NegotiationStep::Incomplete,
+            NegotiationPhase::StartingTls => NegotiationStep::Over(input.len(), Err(End::PlainBehindTls)),
+            NegotiationPhase::Options => {
                 let mut fields = Fields(input);
                 let (Some(magic), Some(option), Some(length)) = (fields.u64(), fields.u32(), fields.u32()) else {
-                    return Step::Incomplete;
+                    return NegotiationStep::Incomplete;
                 };
                 if magic != OPTION_MAGIC {
-                    return Step::Over(OPTION_HEAD, Err(End::Garbage));
+                    return NegotiationStep::Over(OPTION_HEAD, Err(End::Garbage));
                 }
                 // Before the fixed newstyle there were no replies to options.
                 if !self.fixed && option != option::EXPORT_NAME {
-                    return Step::Over(OPTION_HEAD, Err(End::Garbage));
+                    return NegotiationStep::Over(OPTION_HEAD, Err(End::Garbage));
                 }
                 if length > LONGEST_OPTION {
                     if option == option::EXPORT_NAME {
-                        return Step::Over(OPTION_HEAD, Err(End::NoExport));
+                        return NegotiationStep::Over(OPTION_HEAD, Err(End::NoExport));
                     }
-                    self.phase = Phase::Skip { option, left: length };
-                    return Step::Taken(OPTION_HEAD);
+                    self.phase = NegotiationPhase::Skip { option, left: length };
+                    return NegotiationStep::Taken(OPTION_HEAD);
                 }
-                let Some(data) = fields.0.get(..length as usize) else { return Step::Incomplete };
+                let Some(data) = fields.0.get(..length as usize) else { return NegotiationStep::Incomplete };
                 let taken = OPTION_HEAD + data.len();
                 match self.option(option, data, exports, out) {
-                    Some(over) => Step::Over(taken, over),
-                    None if matches!(self.phase, Phase::StartingTls) => Step::StartTls(taken),
-                    None => Step::Taken(taken),
+                    Some(over) => NegotiationStep::Over(taken, over),
+                    None if matches!(self.phase, NegotiationPhase::StartingTls) => NegotiationStep::StartTls(taken),
+                    None => NegotiationStep::Taken(taken),
                 }
             }
         }
@@ -197,7 +197,7 @@ impl Handshake {
         data: &[u8],
         exports: &[ExportInfo],
         out: &mut Vec<u8>,
-    ) -> Option<Result<Chosen, End>> {
+    ) -> Option<Result<NegotiationResult, End>> {
         let needs_tls = self.tls == Tls::Required && ![option::STARTTLS, option::ABORT].contains(&option);
         match option {
             // EXPORT_NAME has no error reply.
@@ -221,7 +221,7 @@ impl Handshake {
                 Tls::On => refuse(option, answer::INVALID, "TLS is on already", out),
                 Tls::Required => {
                     reply(option, answer::ACK, &[], out);
-                    self.phase = Phase::StartingTls;
+                    self.phase = NegotiationPhase::StartingTls;
                 }
             },
             _ => refuse(option, answer::UNSUPPORTED, "unknown option", out),
@@ -229,11 +229,11 @@ impl Handshake {
         None
     }
 
-    fn chosen(&self, export: usize) -> Chosen {
-        Chosen { export, structured: self.structured, allocation: self.context == Some(export) }
+    fn chosen(&self, export: usize) -> NegotiationResult {
+        NegotiationResult { export, structured: self.structured, allocation: self.context == Some(export) }
     }
 
-    fn export_name(&self, data: &[u8], exports: &[ExportInfo], out: &mut Vec<u8>) -> Result<Chosen, End> {
+    fn export_name(&self, data: &[u8], exports: &[ExportInfo], out: &mut Vec<u8>) -> Result<NegotiationResult, End> {
         // EXPORT_NAME has no error reply.
         let named = exports.iter().position(|export| export.name.as_bytes() == data).ok_or(End::NoExport)?;
         out.u64(exports[named].capacity.bytes().get());
@@ -245,7 +245,7 @@ impl Handshake {
     }
 
     /// INFO and GO: all facts of an export; GO then chooses it.
-    fn info(&self, option: u32, data: &[u8], exports: &[ExportInfo], out: &mut Vec<u8>) -> Option<Chosen> {
+    fn info(&self, option: u32, data: &[u8], exports: &[ExportInfo], out: &mut Vec<u8>) -> Option<NegotiationResult> {
         let Some((name, asked)) = info_request(data) else {
             invalid(option, out);
             return None;

@@ -8,7 +8,7 @@ use super::transmission::{self, BlockStatus, Request, Transmission};
 
 /// A result of [`Protocol::receive`].
 #[derive(Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum ProtocolEvent {
     /// The client waits for TLS. Once the output is sent, the owner begins TLS on the connection, and calls [`Protocol::upgraded`]
     /// after the TLS handshake. Bytes that the client sent in plain before are passed to [`Protocol::receive`], which ends the
     /// connection.
@@ -27,7 +27,7 @@ pub enum Event {
 }
 
 #[derive(Debug)]
-enum Phase {
+enum ProtocolPhase {
     Handshake(Handshake),
     Transmission(Transmission),
     Over(End),
@@ -37,7 +37,7 @@ enum Phase {
 #[derive(Debug)]
 pub struct Protocol {
     exports: Arc<[ExportInfo]>,
-    phase: Phase,
+    phase: ProtocolPhase,
     output: Vec<u8>,
 }
 
@@ -46,7 +46,7 @@ impl Protocol {
     #[must_use]
     pub fn new(exports: Arc<[ExportInfo]>) -> Self {
         let mut output = Vec::new();
-        let phase = Phase::Handshake(Handshake::new(&mut output));
+        let phase = ProtocolPhase::Handshake(Handshake::new(&mut output));
         Self { exports, phase, output }
     }
 
@@ -54,7 +54,7 @@ impl Protocol {
     #[must_use]
     pub fn requiring_tls(exports: Arc<[ExportInfo]>) -> Self {
         let mut protocol = Self::new(exports);
-        if let Phase::Handshake(handshake) = &mut protocol.phase {
+        if let ProtocolPhase::Handshake(handshake) = &mut protocol.phase {
             handshake.require_tls();
         }
         protocol
@@ -63,9 +63,9 @@ impl Protocol {
     /// Continues after the TLS handshake: bytes received from now on were encrypted.
     ///
     /// # Panics
-    /// If the last event was not [`Event::StartTls`].
+    /// If the last event was not [`ProtocolEvent::StartTls`].
     pub fn upgraded(&mut self) {
-        let Phase::Handshake(handshake) = &mut self.phase else { panic!("TLS that nobody asked for") };
+        let ProtocolPhase::Handshake(handshake) = &mut self.phase else { panic!("TLS that nobody asked for") };
         handshake.upgraded();
     }
 
@@ -75,28 +75,32 @@ impl Protocol {
     /// `(0, None)` means that more bytes than `input` has are needed. Otherwise the owner calls again with the remaining bytes,
     /// even if there are none.
     /// A call reads at most one option or request, so the owner decides how much output waits.
-    pub fn receive(&mut self, input: &[u8]) -> (usize, Option<Event>) {
+    pub fn receive(&mut self, input: &[u8]) -> (usize, Option<ProtocolEvent>) {
         match &mut self.phase {
-            Phase::Handshake(handshake) => match handshake.receive(input, &self.exports, &mut self.output) {
-                handshake::Step::Incomplete => (0, None),
-                handshake::Step::Taken(taken) => (taken, None),
-                handshake::Step::StartTls(taken) => (taken, Some(Event::StartTls)),
-                handshake::Step::Over(taken, Ok(chosen)) => {
+            ProtocolPhase::Handshake(handshake) => match handshake.receive(input, &self.exports, &mut self.output) {
+                handshake::NegotiationStep::Incomplete => (0, None),
+                handshake::NegotiationStep::Taken(taken) => (taken, None),
+                handshake::NegotiationStep::StartTls(taken) => (taken, Some(ProtocolEvent::StartTls)),
+                handshake::NegotiationStep::Over(taken, Ok(chosen)) => {
                     let capacity = self.exports[chosen.export].capacity;
-                    self.phase = Phase::Transmission(Transmission::new(chosen, capacity));
-                    (taken, Some(Event::Ready(chosen.export)))
+                    self.phase = ProtocolPhase::Transmission(Transmission::new(chosen, capacity));
+                    (taken, Some(ProtocolEvent::Ready(chosen.export)))
                 }
-                handshake::Step::Over(taken, Err(end)) => (taken, Some(self.end(end))),
+                handshake::NegotiationStep::Over(taken, Err(end)) => (taken, Some(self.end(end))),
             },
-            Phase::Transmission(requests) => match requests.receive(input, &mut self.output) {
-                transmission::Step::Incomplete => (0, None),
-                transmission::Step::Taken(taken) => (taken, None),
-                transmission::Step::Payload(taken, bytes) => (taken, Some(Event::Payload(bytes))),
-                transmission::Step::Request(taken, request) => (taken, Some(Event::Request(request))),
-                transmission::Step::BlockStatus(taken, status) => (taken, Some(Event::BlockStatus(status))),
-                transmission::Step::Over(taken, end) => (taken, Some(self.end(end))),
+            ProtocolPhase::Transmission(requests) => match requests.receive(input, &mut self.output) {
+                transmission::TransmissionStep::Incomplete => (0, None),
+                transmission::TransmissionStep::Taken(taken) => (taken, None),
+                transmission::TransmissionStep::Payload(taken, bytes) => (taken, Some(ProtocolEvent::Payload(bytes))),
+                transmission::TransmissionStep::Request(taken, request) => {
+                    (taken, Some(ProtocolEvent::Request(request)))
+                }
+                transmission::TransmissionStep::BlockStatus(taken, status) => {
+                    (taken, Some(ProtocolEvent::BlockStatus(status)))
+                }
+                transmission::TransmissionStep::Over(taken, end) => (taken, Some(self.end(end))),
             },
-            Phase::Over(end) => (0, Some(Event::End(*end))),
+            ProtocolPhase::Over(end) => (0, Some(ProtocolEvent::End(*end))),
         }
     }
 
@@ -104,14 +108,14 @@ impl Protocol {
     #[must_use]
     pub const fn is_in_payload(&self) -> bool {
         match &self.phase {
-            Phase::Transmission(requests) => requests.is_in_payload(),
-            Phase::Handshake(_) | Phase::Over(_) => false,
+            ProtocolPhase::Transmission(requests) => requests.is_in_payload(),
+            ProtocolPhase::Handshake(_) | ProtocolPhase::Over(_) => false,
         }
     }
 
-    fn end(&mut self, end: End) -> Event {
-        self.phase = Phase::Over(end);
-        Event::End(end)
+    fn end(&mut self, end: End) -> ProtocolEvent {
+        self.phase = ProtocolPhase::Over(end);
+        ProtocolEvent::End(end)
     }
 
     /// Takes the output of the protocol itself: answers to options, and replies to requests that need no drive.

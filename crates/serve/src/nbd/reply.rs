@@ -3,11 +3,11 @@
 use std::fmt;
 
 use super::wire::{ALLOCATION_ID, Put, SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, chunk, error, state};
-use crate::{AllocatedExtent, Allocation, Failed};
+use crate::{AllocatedExtent, Allocation, JobFailure};
 
 /// The reason for which a request is refused before it reaches the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum RequestRefusal {
     Unknown,
     Flags,
     Empty,
@@ -19,7 +19,7 @@ pub(super) enum Refused {
     NoContext,
 }
 
-impl Refused {
+impl RequestRefusal {
     const fn code(self) -> u32 {
         match self {
             Self::PastEnd { write: true } => error::ENOSPC,
@@ -30,7 +30,7 @@ impl Refused {
     }
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for RequestRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Unknown => "unknown command",
@@ -48,7 +48,7 @@ impl fmt::Display for Refused {
 
 /// The kind of a reply, which decides its data and its errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ReplyKind {
     /// The reply carries the data.
     Read,
     /// The reply carries nothing; a range behind the end is "no space".
@@ -63,7 +63,7 @@ pub struct Ticket {
     pub(super) cookie: u64,
     pub(super) offset: u64,
     pub(super) length: u32,
-    pub(super) kind: Kind,
+    pub(super) kind: ReplyKind,
     pub(super) structured: bool,
 }
 
@@ -73,13 +73,13 @@ impl Ticket {
     /// # Panics
     /// If the data of a read have another length than the request.
     #[must_use = "the data of a read belong behind the reply"]
-    pub fn reply(&self, result: Result<Vec<u8>, Failed>, out: &mut Vec<u8>) -> Vec<u8> {
+    pub fn reply(&self, result: Result<Vec<u8>, JobFailure>, out: &mut Vec<u8>) -> Vec<u8> {
         match result {
             Err(failed) => {
                 self.error(self.code(failed), &failed.to_string(), out);
                 Vec::new()
             }
-            Ok(data) if self.kind == Kind::Read => {
+            Ok(data) if self.kind == ReplyKind::Read => {
                 assert_eq!(data.len(), self.length as usize, "the drive returns what was asked for");
                 if self.structured {
                     self.chunk(chunk::OFFSET_DATA, self.length + 8, out);
@@ -100,19 +100,19 @@ impl Ticket {
         }
     }
 
-    const fn code(&self, failed: Failed) -> u32 {
+    const fn code(&self, failed: JobFailure) -> u32 {
         match failed {
-            Failed::Drive(ssd::Status::Uncorrectable) => error::EIO,
-            Failed::Drive(ssd::Status::ReadOnly) => error::EPERM,
-            Failed::Drive(ssd::Status::OutOfRange) if matches!(self.kind, Kind::Write) => error::ENOSPC,
-            Failed::Drive(ssd::Status::OutOfRange) => error::EINVAL,
-            Failed::NoPower => error::ESHUTDOWN,
+            JobFailure::Drive(ssd::Status::Uncorrectable) => error::EIO,
+            JobFailure::Drive(ssd::Status::ReadOnly) => error::EPERM,
+            JobFailure::Drive(ssd::Status::OutOfRange) if matches!(self.kind, ReplyKind::Write) => error::ENOSPC,
+            JobFailure::Drive(ssd::Status::OutOfRange) => error::EINVAL,
+            JobFailure::NoPower => error::ESHUTDOWN,
             // Failures of zones, which NBD clients cannot cause.
             _ => error::EINVAL,
         }
     }
 
-    pub(super) fn refuse(&self, refused: Refused, out: &mut Vec<u8>) {
+    pub(super) fn refuse(&self, refused: RequestRefusal, out: &mut Vec<u8>) {
         self.error(refused.code(), &refused.to_string(), out);
     }
 
@@ -120,7 +120,7 @@ impl Ticket {
     ///
     /// # Panics
     /// If there are no extents, or they exceed the requested range: each answer must make progress.
-    pub fn reply_extents(&self, extents: Result<Vec<AllocatedExtent>, Failed>, out: &mut Vec<u8>) {
+    pub fn reply_extents(&self, extents: Result<Vec<AllocatedExtent>, JobFailure>, out: &mut Vec<u8>) {
         let extents = match extents {
             Ok(extents) => extents,
             Err(failed) => return self.error(self.code(failed), &failed.to_string(), out),

@@ -3,8 +3,8 @@
 use base::units::{Lba, Sectors};
 
 use super::end::End;
-use super::handshake::Chosen;
-use super::reply::{Kind, Refused, Ticket};
+use super::handshake::NegotiationResult;
+use super::reply::{ReplyKind, RequestRefusal, Ticket};
 use super::wire::{Fields, LARGEST, REQUEST_MAGIC, SECTOR, command, flag};
 use crate::Operation;
 
@@ -43,7 +43,7 @@ pub struct BlockStatus {
 const EXTENTS: usize = 1024;
 
 /// The result of a step of the transmission.
-pub(super) enum Step {
+pub(super) enum TransmissionStep {
     /// More bytes are needed.
     Incomplete,
     /// This many bytes were taken.
@@ -59,7 +59,7 @@ pub(super) enum Step {
 }
 
 #[derive(Debug)]
-enum Phase {
+enum TransmissionPhase {
     Head,
     /// The payload of a write.
     Payload {
@@ -70,7 +70,7 @@ enum Phase {
     /// The rest of the payload of a refused write.
     Skip {
         ticket: Ticket,
-        refused: Refused,
+        refused: RequestRefusal,
         left: u32,
     },
 }
@@ -78,30 +78,30 @@ enum Phase {
 /// The requests of a connection.
 #[derive(Debug)]
 pub(super) struct Transmission {
-    phase: Phase,
+    phase: TransmissionPhase,
     capacity: u64,
     structured: bool,
     allocation: bool,
 }
 
 impl Transmission {
-    pub(super) fn new(chosen: Chosen, capacity: Sectors) -> Self {
-        let Chosen { structured, allocation, .. } = chosen;
-        Self { phase: Phase::Head, capacity: capacity.bytes().get(), structured, allocation }
+    pub(super) fn new(chosen: NegotiationResult, capacity: Sectors) -> Self {
+        let NegotiationResult { structured, allocation, .. } = chosen;
+        Self { phase: TransmissionPhase::Head, capacity: capacity.bytes().get(), structured, allocation }
     }
 
     /// True while the payload of a write is not complete.
     pub(super) const fn is_in_payload(&self) -> bool {
-        !matches!(self.phase, Phase::Head)
+        !matches!(self.phase, TransmissionPhase::Head)
     }
 
-    pub(super) fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Step {
+    pub(super) fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> TransmissionStep {
         match &mut self.phase {
-            Phase::Head => match input.first_chunk() {
+            TransmissionPhase::Head => match input.first_chunk() {
                 Some(head) => self.head(head, out),
-                None => Step::Incomplete,
+                None => TransmissionStep::Incomplete,
             },
-            Phase::Payload { ticket, fua, data } => {
+            TransmissionPhase::Payload { ticket, fua, data } => {
                 let missing = ticket.length as usize - data.len();
                 let taken = input.len().min(missing);
                 // Memory is reserved with the first byte of the payload: the owner may wait for room before it passes
@@ -109,57 +109,59 @@ impl Transmission {
                 data.reserve_exact(if taken > 0 { missing } else { 0 });
                 data.extend_from_slice(&input[..taken]);
                 if taken < missing {
-                    return if taken == 0 { Step::Incomplete } else { Step::Taken(taken) };
+                    return if taken == 0 { TransmissionStep::Incomplete } else { TransmissionStep::Taken(taken) };
                 }
                 let request = request(*ticket, Operation::Write { data: std::mem::take(data), fua: *fua });
-                self.phase = Phase::Head;
-                Step::Request(taken, request)
+                self.phase = TransmissionPhase::Head;
+                TransmissionStep::Request(taken, request)
             }
-            Phase::Skip { ticket, refused, left } => {
+            TransmissionPhase::Skip { ticket, refused, left } => {
                 let taken = input.len().min(*left as usize);
                 *left -= taken as u32;
                 if *left == 0 {
                     ticket.refuse(*refused, out);
-                    self.phase = Phase::Head;
+                    self.phase = TransmissionPhase::Head;
                 } else if taken == 0 {
-                    return Step::Incomplete;
+                    return TransmissionStep::Incomplete;
                 }
-                Step::Taken(taken)
+                TransmissionStep::Taken(taken)
             }
         }
     }
 
-    fn head(&mut self, head: &[u8; HEAD], out: &mut Vec<u8>) -> Step {
-        let Some((magic, flags, command, cookie, offset, length)) = fields(head) else { return Step::Incomplete };
+    fn head(&mut self, head: &[u8; HEAD], out: &mut Vec<u8>) -> TransmissionStep {
+        let Some((magic, flags, command, cookie, offset, length)) = fields(head) else {
+            return TransmissionStep::Incomplete;
+        };
         if magic != REQUEST_MAGIC {
-            return Step::Over(HEAD, End::Garbage);
+            return TransmissionStep::Over(HEAD, End::Garbage);
         }
         let kind = match command {
-            command::READ => Kind::Read,
-            command::WRITE | command::WRITE_ZEROES => Kind::Write,
-            command::DISC => return Step::Over(HEAD, End::Finished),
-            _ => Kind::Other,
+            command::READ => ReplyKind::Read,
+            command::WRITE | command::WRITE_ZEROES => ReplyKind::Write,
+            command::DISC => return TransmissionStep::Over(HEAD, End::Finished),
+            _ => ReplyKind::Other,
         };
         let ticket = Ticket { cookie, offset, length, kind, structured: self.structured };
         let refused = self.check(command, flags, offset, length).err();
         let fua = flags & flag::FUA != 0;
         let operation = match (command, refused) {
             (command::WRITE, Some(refused)) if length > 0 => {
-                self.phase = Phase::Skip { ticket, refused, left: length };
-                return Step::Taken(HEAD);
+                self.phase = TransmissionPhase::Skip { ticket, refused, left: length };
+                return TransmissionStep::Taken(HEAD);
             }
             (command::WRITE, None) => {
-                self.phase = Phase::Payload { ticket, fua, data: Vec::new() };
-                return Step::Payload(HEAD, length);
+                self.phase = TransmissionPhase::Payload { ticket, fua, data: Vec::new() };
+                return TransmissionStep::Payload(HEAD, length);
             }
             (_, Some(refused)) => {
                 ticket.refuse(refused, out);
-                return Step::Taken(HEAD);
+                return TransmissionStep::Taken(HEAD);
             }
             (command::BLOCK_STATUS, None) => {
                 let Request { start, sectors, .. } = request(ticket, Operation::Read);
                 let most = if flags & flag::REQ_ONE != 0 { 1 } else { EXTENTS };
-                return Step::BlockStatus(HEAD, BlockStatus { start, sectors, most, ticket });
+                return TransmissionStep::BlockStatus(HEAD, BlockStatus { start, sectors, most, ticket });
             }
             (command::READ | command::CACHE, None) => Operation::Read,
             (command::FLUSH, None) => Operation::Flush,
@@ -167,42 +169,42 @@ impl Transmission {
             (_, None) => Operation::WriteZeroes { fua },
         };
         let then_flush = fua && operation == Operation::Discard;
-        Step::Request(HEAD, Request { then_flush, ..request(ticket, operation) })
+        TransmissionStep::Request(HEAD, Request { then_flush, ..request(ticket, operation) })
     }
 
     /// Looks for a reason to refuse a request.
-    fn check(&self, command: u16, flags: u16, offset: u64, length: u32) -> Result<(), Refused> {
+    fn check(&self, command: u16, flags: u16, offset: u64, length: u32) -> Result<(), RequestRefusal> {
         let own = match command {
             command::READ if self.structured => flag::DF,
             command::BLOCK_STATUS => flag::REQ_ONE,
             command::WRITE_ZEROES => flag::NO_HOLE | flag::FAST_ZERO,
             command::READ | command::WRITE | command::FLUSH | command::TRIM | command::CACHE => 0,
-            _ => return Err(Refused::Unknown),
+            _ => return Err(RequestRefusal::Unknown),
         };
         // Every command may have the flag FUA; it has an effect on commands that write only.
         if flags & !(own | flag::FUA) != 0 {
-            return Err(Refused::Flags);
+            return Err(RequestRefusal::Flags);
         }
         if command == command::FLUSH {
-            return if offset == 0 && length == 0 { Ok(()) } else { Err(Refused::Range) };
+            return if offset == 0 && length == 0 { Ok(()) } else { Err(RequestRefusal::Range) };
         }
         if length == 0 {
-            return Err(Refused::Empty);
+            return Err(RequestRefusal::Empty);
         }
         if !offset.is_multiple_of(u64::from(SECTOR)) || !length.is_multiple_of(SECTOR) {
-            return Err(Refused::Unaligned);
+            return Err(RequestRefusal::Unaligned);
         }
         if matches!(command, command::READ | command::WRITE | command::CACHE) && length > LARGEST {
-            return Err(Refused::TooLong);
+            return Err(RequestRefusal::TooLong);
         }
         if offset.checked_add(u64::from(length)).is_none_or(|end| end > self.capacity) {
-            return Err(Refused::PastEnd { write: matches!(command, command::WRITE | command::WRITE_ZEROES) });
+            return Err(RequestRefusal::PastEnd { write: matches!(command, command::WRITE | command::WRITE_ZEROES) });
         }
         if command == command::BLOCK_STATUS && !self.allocation {
-            return Err(Refused::NoContext);
+            return Err(RequestRefusal::NoContext);
         }
         if flags & flag::FAST_ZERO != 0 {
-            return Err(Refused::SlowZeroes);
+            return Err(RequestRefusal::SlowZeroes);
         }
         Ok(())
     }

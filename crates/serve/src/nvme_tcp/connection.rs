@@ -9,18 +9,18 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use nvme::{DriveCommand, End, Request, Response, Session, Status};
+use nvme::{DriveCommand, End, Response, Session, SessionRequest, Status};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::reply::{Message, Pending};
-use super::shared::Shared;
+use super::reply::{CommandGuard, Message};
+use super::shared::SharedState;
 use super::values::Values;
 use crate::Disk;
 use crate::server::Limits;
-use crate::server::intake::{Admitted, Intake};
+use crate::server::intake::{AdmissionPermit, Intake};
 use crate::server::pieces::{First, Input, write_all};
 use crate::server::race;
 
@@ -29,7 +29,7 @@ const BATCH: usize = 256 << 10;
 
 /// The reason for which a connection of NVMe/TCP ended.
 #[derive(Debug)]
-pub enum Disconnected {
+pub enum DisconnectReason {
     /// The host ended the connection or broke a rule, or its controller has ended.
     Session(End),
     /// The host closed the connection without a shutdown.
@@ -48,7 +48,7 @@ pub enum Disconnected {
     Failed(io::Error),
 }
 
-impl fmt::Display for Disconnected {
+impl fmt::Display for DisconnectReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Session(end) => end.fmt(f),
@@ -63,7 +63,7 @@ impl fmt::Display for Disconnected {
     }
 }
 
-impl From<io::Error> for Disconnected {
+impl From<io::Error> for DisconnectReason {
     fn from(error: io::Error) -> Self {
         use io::ErrorKind::{BrokenPipe, ConnectionReset, TimedOut, UnexpectedEof};
         match error.kind() {
@@ -80,7 +80,7 @@ fn locked(session: &Mutex<Session>) -> MutexGuard<'_, Session> {
 }
 
 /// Serves a host until the host or the server ends the connection.
-pub(super) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) -> Disconnected {
+pub(super) async fn serve(mut stream: TcpStream, shared: Arc<SharedState>) -> DisconnectReason {
     let session = Mutex::new(Session::new(&shared.subsystem()));
     let ended = {
         let (reader, writer) = stream.split();
@@ -97,8 +97,8 @@ async fn transmit(
     session: &Mutex<Session>,
     reader: impl AsyncRead + Unpin,
     writer: impl AsyncWrite + Unpin,
-    shared: &Arc<Shared>,
-) -> Disconnected {
+    shared: &Arc<SharedState>,
+) -> DisconnectReason {
     let (sender, messages) = unbounded_channel();
     let watching = watch_changes(sender.clone(), shared);
     let mut writing = pin!(write_output(session, writer, messages, shared));
@@ -109,20 +109,20 @@ async fn transmit(
         First::Left(First::Left(First::Left(read))) => read,
         First::Left(First::Left(First::Right(never))) => match never {},
         // Without power no response is sent any more.
-        First::Left(First::Right(First::Left(()))) => return Disconnected::NoPower,
+        First::Left(First::Right(First::Left(()))) => return DisconnectReason::NoPower,
         // Outstanding commands are answered. The last answer closes the channel, and that ends the writing.
-        First::Left(First::Right(First::Right(()))) => Disconnected::Stopped,
-        First::Right(written) => return written.err().unwrap_or(Disconnected::Gone),
+        First::Left(First::Right(First::Right(()))) => DisconnectReason::Stopped,
+        First::Right(written) => return written.err().unwrap_or(DisconnectReason::Gone),
     };
     match (&read, race(writing, shared.without_power()).await) {
-        (_, First::Right(())) => Disconnected::NoPower,
-        (Disconnected::Session(_), _) | (_, First::Left(Ok(()))) => read,
+        (_, First::Right(())) => DisconnectReason::NoPower,
+        (DisconnectReason::Session(_), _) | (_, First::Left(Ok(()))) => read,
         (_, First::Left(Err(ended))) => ended,
     }
 }
 
 /// Sends a message to the writer whenever the subsystem has changed.
-async fn watch_changes(messages: UnboundedSender<Message>, shared: &Shared) -> std::convert::Infallible {
+async fn watch_changes(messages: UnboundedSender<Message>, shared: &SharedState) -> std::convert::Infallible {
     let mut changes = shared.changes();
     loop {
         if changes.changed().await.is_err() {
@@ -137,7 +137,7 @@ async fn watch_changes(messages: UnboundedSender<Message>, shared: &Shared) -> s
 struct Commands<'a> {
     session: &'a Mutex<Session>,
     messages: UnboundedSender<Message>,
-    shared: &'a Arc<Shared>,
+    shared: &'a Arc<SharedState>,
     intake: Intake<'a>,
     /// The controller and the number of the queue; none before Connect.
     queue: Option<(u16, u16)>,
@@ -148,7 +148,7 @@ struct Commands<'a> {
 }
 
 impl<'a> Commands<'a> {
-    fn new(session: &'a Mutex<Session>, messages: UnboundedSender<Message>, shared: &'a Arc<Shared>) -> Self {
+    fn new(session: &'a Mutex<Session>, messages: UnboundedSender<Message>, shared: &'a Arc<SharedState>) -> Self {
         let limits = &shared.limits;
         let room = Limits { requests: limits.queue_entries.into(), bytes: limits.bytes, ..Limits::default() };
         let intake = Intake::new(shared.targets.iter().map(|target| &target.engine as &dyn Disk), &room);
@@ -156,7 +156,7 @@ impl<'a> Commands<'a> {
     }
 
     /// Passes commands to the drives until the connection ends.
-    async fn read(mut self, mut reader: impl AsyncRead + Unpin) -> Disconnected {
+    async fn read(mut self, mut reader: impl AsyncRead + Unpin) -> DisconnectReason {
         let (limits, until) = (self.shared.limits, Instant::now() + self.shared.limits.handshake);
         let mut input = Input::new();
         loop {
@@ -175,31 +175,31 @@ impl<'a> Commands<'a> {
                     let filled = match (self.queue, is_within) {
                         (None, _) => match timeout_at(until, input.fill(&mut reader)).await {
                             Ok(filled) => filled,
-                            Err(_) => return Disconnected::Handshake,
+                            Err(_) => return DisconnectReason::Handshake,
                         },
                         (Some(_), true) => match timeout(limits.stall, input.fill(&mut reader)).await {
                             Ok(filled) => filled,
-                            Err(_) => return Disconnected::Unfinished,
+                            Err(_) => return DisconnectReason::Unfinished,
                         },
                         // Between commands a host may be silent; the keep alive timeout of its controller limits that.
                         (Some(_), false) => input.fill(&mut reader).await,
                     };
                     match filled {
                         Ok(true) => self.now = self.shared.now(),
-                        Ok(false) => return Disconnected::Gone,
+                        Ok(false) => return DisconnectReason::Gone,
                         Err(error) => return error.into(),
                     }
                     if matches!(self.queue, Some((_, 0))) {
                         match self.shared.observe().await {
                             Some(values) => self.values = values,
-                            None => return Disconnected::NoPower,
+                            None => return DisconnectReason::NoPower,
                         }
                     }
                 }
-                Some(Request::End(end)) => {
+                Some(SessionRequest::End(end)) => {
                     let _ = self.messages.send(Message::Last);
                     self.intake.submit();
-                    return Disconnected::Session(end);
+                    return DisconnectReason::Session(end);
                 }
                 Some(request) => self.begin(request).await,
             }
@@ -208,7 +208,7 @@ impl<'a> Commands<'a> {
 
     /// Takes bytes from the front of `input`. Returns the number of bytes taken, the request that they complete, whether the
     /// session has output, and whether the host owes bytes.
-    fn receive(&self, input: &[u8]) -> (usize, Option<Request>, bool, bool) {
+    fn receive(&self, input: &[u8]) -> (usize, Option<SessionRequest>, bool, bool) {
         let mut subsystem = self.shared.subsystem();
         let mut session = locked(self.session);
         let (taken, request) = session.receive(input, &mut subsystem, &self.values, self.now);
@@ -220,14 +220,14 @@ impl<'a> Commands<'a> {
         (taken, request, !session.output().is_empty(), is_incomplete)
     }
 
-    async fn begin(&mut self, request: Request) {
+    async fn begin(&mut self, request: SessionRequest) {
         let shared = self.shared;
         match request {
-            Request::Io(request) => {
+            SessionRequest::Io(request) => {
                 let target = request.namespace.map(|namespace| shared.target(namespace));
                 let admitted = self.intake.admit(target.map_or(0, |target| target.memory(&request))).await;
                 let pending =
-                    Pending::new(self.messages.clone(), request.command_id, admitted, shared.ends_with_power());
+                    CommandGuard::new(self.messages.clone(), request.command_id, admitted, shared.ends_with_power());
                 let queue = self.queue.map_or(1, |(_, queue)| queue);
                 match target {
                     Some(target) => target.begin(request, queue, pending, &mut self.intake),
@@ -242,21 +242,21 @@ impl<'a> Commands<'a> {
                     }
                 }
             }
-            Request::Drive { command_id, command } => {
+            SessionRequest::Drive { command_id, command } => {
                 let admitted = self.intake.admit(0).await;
                 self.intake.submit();
-                let pending = Pending::new(self.messages.clone(), command_id, admitted, shared.ends_with_power());
+                let pending = CommandGuard::new(self.messages.clone(), command_id, admitted, shared.ends_with_power());
                 let controller = self.queue.map_or(0, |(controller, _)| controller);
                 tokio::spawn(administrate(Arc::clone(shared), controller, command, pending));
             }
-            Request::Connected { controller, queue } => {
+            SessionRequest::Connected { controller, queue } => {
                 self.queue = Some((controller, queue));
                 if queue == 0 {
                     shared.set_write_cache(controller, true);
                 }
                 shared.note_change();
             }
-            Request::Shutdown { controller } => {
+            SessionRequest::Shutdown { controller } => {
                 self.intake.submit();
                 let (messages, shared) = (self.messages.clone(), Arc::clone(shared));
                 let shutdown = async move {
@@ -267,13 +267,13 @@ impl<'a> Commands<'a> {
                 };
                 tokio::spawn(shutdown);
             }
-            Request::End(_) => unreachable!("the caller ends the connection"),
+            SessionRequest::End(_) => unreachable!("the caller ends the connection"),
         }
     }
 }
 
 /// Carries out an admin command for the drives.
-async fn administrate(shared: Arc<Shared>, controller: u16, command: DriveCommand, pending: Pending) {
+async fn administrate(shared: Arc<SharedState>, controller: u16, command: DriveCommand, pending: CommandGuard) {
     let result = match command {
         DriveCommand::Format(namespaces) => shared.format(&namespaces).await.map(|()| Response::success()),
         DriveCommand::WriteCache(enabled) => {
@@ -297,8 +297,8 @@ async fn write_output(
     session: &Mutex<Session>,
     mut writer: impl AsyncWrite + Unpin,
     mut messages: UnboundedReceiver<Message>,
-    shared: &Shared,
-) -> Result<(), Disconnected> {
+    shared: &SharedState,
+) -> Result<(), DisconnectReason> {
     let stall = shared.limits.stall;
     // The room of the commands whose output is being written.
     let mut admitted = Vec::new();
@@ -311,7 +311,7 @@ async fn write_output(
         match last {
             None => {}
             Some(Last::Reader) => return Ok(()),
-            Some(Last::Session(end)) => return Err(Disconnected::Session(end)),
+            Some(Last::Session(end)) => return Err(DisconnectReason::Session(end)),
         }
     }
     Ok(())
@@ -337,9 +337,9 @@ fn carried_out(
     session: &Mutex<Session>,
     first: Message,
     messages: &mut UnboundedReceiver<Message>,
-    admitted: &mut Vec<Admitted>,
-    shared: &Shared,
-) -> Result<Batch, Disconnected> {
+    admitted: &mut Vec<AdmissionPermit>,
+    shared: &SharedState,
+) -> Result<Batch, DisconnectReason> {
     let mut subsystem = shared.subsystem();
     let mut session = locked(session);
     let (mut next, mut last) = (Some(first), None);
@@ -357,7 +357,7 @@ fn carried_out(
                 }
             }
             Message::Last => last = Some(Last::Reader),
-            Message::Lost => return Err(Disconnected::NoPower),
+            Message::Lost => return Err(DisconnectReason::NoPower),
         }
         let goes_on = last.is_none() && session.output().len() < BATCH;
         next = if goes_on { messages.try_recv().ok() } else { None };

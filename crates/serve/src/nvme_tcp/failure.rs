@@ -2,12 +2,12 @@
 
 use nvme::Status;
 
-use crate::Failed;
+use crate::JobFailure;
 
 /// The status of a completion for a failure of a drive. Without power there are completions only if connections outlive a cut: a
 /// flush then fails if acknowledged writes were lost.
-pub(super) const fn status(failed: Failed) -> Status {
-    let Failed::Drive(ended) = failed else { return Status::POWER_LOSS };
+pub(super) const fn status(failed: JobFailure) -> Status {
+    let JobFailure::Drive(ended) = failed else { return Status::POWER_LOSS };
     match ended {
         ssd::Status::Done => Status::SUCCESS,
         ssd::Status::Uncorrectable => Status::UNRECOVERED_READ_ERROR.do_not_retry(),
@@ -31,9 +31,9 @@ pub(super) const fn status(failed: Failed) -> Status {
 
 /// The status of a failed write. If the rest of a mapping unit could not be read, the status is that of a failed write, not of a
 /// failed read.
-pub(super) const fn status_of_write(failed: Failed) -> Status {
+pub(super) const fn status_of_write(failed: JobFailure) -> Status {
     match failed {
-        Failed::Drive(ssd::Status::Uncorrectable) => Status::WRITE_FAULT.do_not_retry(),
+        JobFailure::Drive(ssd::Status::Uncorrectable) => Status::WRITE_FAULT.do_not_retry(),
         failed => status(failed),
     }
 }
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn each_failure_of_the_drive_has_a_status_of_its_own() {
-        let failures: Vec<_> = ssd::Status::ALL.into_iter().filter_map(Failed::of).collect();
+        let failures: Vec<_> = ssd::Status::ALL.into_iter().filter_map(JobFailure::of).collect();
         assert_eq!(failures.len(), ssd::Status::COUNT - 1);
         let mut seen: Vec<Status> = failures.iter().map(|failed| status(*failed).bare()).collect();
         assert!(seen.iter().all(|status| !status.is_success()));
@@ -57,21 +57,21 @@ mod tests {
     fn failures_have_the_codes_of_the_specification() {
         let code = |failed| (status(failed).code_type(), status(failed).code());
         let wanted = [
-            (Failed::Drive(ssd::Status::ReadOnly), (0, 0x20)),
-            (Failed::Drive(ssd::Status::OutOfRange), (0, 0x80)),
-            (Failed::Drive(ssd::Status::ZoneBoundary), (1, 0xb8)),
-            (Failed::Drive(ssd::Status::ZoneFull), (1, 0xb9)),
-            (Failed::Drive(ssd::Status::ZoneReadOnly), (1, 0xba)),
-            (Failed::Drive(ssd::Status::ZoneOffline), (1, 0xbb)),
-            (Failed::Drive(ssd::Status::ZoneInvalidWrite), (1, 0xbc)),
-            (Failed::Drive(ssd::Status::TooManyActiveZones), (1, 0xbd)),
-            (Failed::Drive(ssd::Status::TooManyOpenZones), (1, 0xbe)),
-            (Failed::Drive(ssd::Status::InvalidZoneTransition), (1, 0xbf)),
-            (Failed::Drive(ssd::Status::InvalidZoneOperation), (1, 0xb6)),
-            (Failed::Drive(ssd::Status::ZrwaUnavailable), (1, 0xb7)),
-            (Failed::Drive(ssd::Status::Uncorrectable), (2, 0x81)),
+            (JobFailure::Drive(ssd::Status::ReadOnly), (0, 0x20)),
+            (JobFailure::Drive(ssd::Status::OutOfRange), (0, 0x80)),
+            (JobFailure::Drive(ssd::Status::ZoneBoundary), (1, 0xb8)),
+            (JobFailure::Drive(ssd::Status::ZoneFull), (1, 0xb9)),
+            (JobFailure::Drive(ssd::Status::ZoneReadOnly), (1, 0xba)),
+            (JobFailure::Drive(ssd::Status::ZoneOffline), (1, 0xbb)),
+            (JobFailure::Drive(ssd::Status::ZoneInvalidWrite), (1, 0xbc)),
+            (JobFailure::Drive(ssd::Status::TooManyActiveZones), (1, 0xbd)),
+            (JobFailure::Drive(ssd::Status::TooManyOpenZones), (1, 0xbe)),
+            (JobFailure::Drive(ssd::Status::InvalidZoneTransition), (1, 0xbf)),
+            (JobFailure::Drive(ssd::Status::InvalidZoneOperation), (1, 0xb6)),
+            (JobFailure::Drive(ssd::Status::ZrwaUnavailable), (1, 0xb7)),
+            (JobFailure::Drive(ssd::Status::Uncorrectable), (2, 0x81)),
         ];
         wanted.into_iter().for_each(|(failed, wanted)| assert_eq!(code(failed), wanted, "{failed:?}"));
-        assert_eq!(status_of_write(Failed::Drive(ssd::Status::Uncorrectable)).bare(), Status::WRITE_FAULT);
+        assert_eq!(status_of_write(JobFailure::Drive(ssd::Status::Uncorrectable)).bare(), Status::WRITE_FAULT);
     }
 }

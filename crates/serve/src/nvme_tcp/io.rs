@@ -24,18 +24,18 @@ use ssd::{QueueId, ResolvedDevice, ZoneAction, ZoneState};
 use tokio::sync::oneshot;
 
 use super::failure::{status, status_of_write};
-use super::reply::Pending;
+use super::reply::CommandGuard;
 use super::values::DriveValues;
 use crate::engine::{Command, Engine, Reply};
 use crate::server::intake::Intake;
-use crate::{Disk, Failed, Job, Operation, Returned, ZoneQuery};
+use crate::{Disk, Job, JobFailure, JobResult, Operation, ZoneQuery};
 
 /// Sectors that Verify reads at once: 1 MiB.
 const VERIFIED: u64 = 2048;
 
 /// A namespace and the drive behind it.
 #[derive(Clone)]
-pub(super) struct Target {
+pub(super) struct NamespaceTarget {
     pub(super) engine: Engine,
     pub(super) resolved: Arc<ResolvedDevice>,
     /// The identifier of the namespace.
@@ -74,7 +74,7 @@ const fn placement(directive: Directive) -> PlacementId {
     }
 }
 
-impl Target {
+impl NamespaceTarget {
     const fn lba(&self, block: u64) -> Lba {
         Lba::new(block << self.shift)
     }
@@ -112,19 +112,19 @@ impl Target {
     }
 
     /// Carries out an operation on the whole drive.
-    async fn ask_drive(&self, operation: Operation, queue: QueueId) -> Result<(), Failed> {
+    async fn ask_drive(&self, operation: Operation, queue: QueueId) -> Result<(), JobFailure> {
         let count = if operation.is_bare() { 0 } else { self.blocks };
         let route = Route { queue, placement: PlacementId::default() };
         self.ask(operation, BlockRange { start: 0, count }, route).await.map(drop)
     }
 
     /// Makes all written data durable.
-    pub(super) async fn flush(&self, queue: u16) -> Result<(), Failed> {
+    pub(super) async fn flush(&self, queue: u16) -> Result<(), JobFailure> {
         self.ask_drive(Operation::Flush, self.queue(queue)).await
     }
 
     /// Deallocates all blocks: discards them, or resets all zones.
-    pub(super) async fn format(&self) -> Result<(), Failed> {
+    pub(super) async fn format(&self) -> Result<(), JobFailure> {
         let deallocate = match self.zones {
             Some(_) => Operation::ManageZones(ZoneAction::Reset),
             None => Operation::Discard,
@@ -162,7 +162,7 @@ impl Target {
         operation: Operation,
         range: BlockRange,
         route: Route,
-        answer: impl FnOnce(Result<Returned, Failed>) + Send + 'static,
+        answer: impl FnOnce(Result<JobResult, JobFailure>) + Send + 'static,
     ) -> Job {
         let sectors = if operation.is_bare() { Sectors::new(0) } else { self.sectors(range.count) };
         let Route { queue, placement } = route;
@@ -170,26 +170,26 @@ impl Target {
     }
 
     /// Carries out a job, and waits for its result.
-    async fn ask(&self, operation: Operation, range: BlockRange, route: Route) -> Result<Returned, Failed> {
+    async fn ask(&self, operation: Operation, range: BlockRange, route: Route) -> Result<JobResult, JobFailure> {
         let (to, result) = oneshot::channel();
         self.engine.submit(self.job(operation, range, route, move |result| drop(to.send(result))));
         // The answer of a job is dropped if its drive was lost.
-        result.await.unwrap_or(Err(Failed::NoPower))
+        result.await.unwrap_or(Err(JobFailure::NoPower))
     }
 
     /// Begins a command of a queue. Commands that are one job each go to `intake`.
-    pub(super) fn begin(&self, request: IoRequest, queue: u16, pending: Pending, intake: &mut Intake<'_>) {
+    pub(super) fn begin(&self, request: IoRequest, queue: u16, pending: CommandGuard, intake: &mut Intake<'_>) {
         let (queue, IoRequest { command, data, .. }) = (self.queue(queue), request);
         let plain = Route { queue, placement: PlacementId::default() };
         let nothing = BlockRange { start: 0, count: 0 };
         let done = |_| Response::success();
         match command {
             IoCommand::Flush => {
-                let answer = move |result: Result<Returned, _>| pending.answer(result.map(done));
+                let answer = move |result: Result<JobResult, _>| pending.answer(result.map(done));
                 intake.push(self.place, self.job(Operation::Flush, nothing, plain, answer));
             }
             IoCommand::Read { range, fua: false } => {
-                let answer = move |result: Result<Returned, _>| pending.answer(result.map(data_of));
+                let answer = move |result: Result<JobResult, _>| pending.answer(result.map(data_of));
                 intake.push(self.place, self.job(Operation::Read, range, plain, answer));
             }
             IoCommand::Read { range, fua: true } => self.spawn(pending, move |target| async move {
@@ -217,20 +217,20 @@ impl Target {
             IoCommand::Write { range, fua, directive } => {
                 let operation = Operation::Write { data, fua: self.is_fua(fua) };
                 let route = Route { queue, placement: placement(directive) };
-                let answer = move |result: Result<Returned, _>| pending.answer_with(result.map(done), status_of_write);
+                let answer = move |result: Result<JobResult, _>| pending.answer_with(result.map(done), status_of_write);
                 intake.push(self.place, self.job(operation, range, route, answer));
             }
             IoCommand::Append { zone, blocks, fua, .. } => {
                 let (operation, shift) = (Operation::Append { data, fua: self.is_fua(fua) }, self.shift);
-                let answer = move |result: Result<Returned, _>| {
-                    let at = |returned: Returned| returned.address.map_or(0, |address| address.get() >> shift);
+                let answer = move |result: Result<JobResult, _>| {
+                    let at = |returned: JobResult| returned.address.map_or(0, |address| address.get() >> shift);
                     pending.answer_with(result.map(|returned| Response::result(at(returned))), status_of_write);
                 };
                 intake.push(self.place, self.job(operation, BlockRange { start: zone, count: blocks }, plain, answer));
             }
             IoCommand::WriteZeroes { range, fua, .. } => {
                 let operation = Operation::WriteZeroes { fua: self.is_fua(fua) };
-                let answer = move |result: Result<Returned, _>| pending.answer_with(result.map(done), status_of_write);
+                let answer = move |result: Result<JobResult, _>| pending.answer_with(result.map(done), status_of_write);
                 intake.push(self.place, self.job(operation, range, plain, answer));
             }
             IoCommand::Deallocate(ranges) => self.deallocate(ranges, plain, pending),
@@ -250,7 +250,7 @@ impl Target {
                         ZoneSelection::One(block) => (Operation::ManageZone(action), block),
                         ZoneSelection::All => (Operation::ManageZones(action), 0),
                     };
-                    let answer = move |result: Result<Returned, _>| pending.answer(result.map(done));
+                    let answer = move |result: Result<JobResult, _>| pending.answer(result.map(done));
                     intake.push(self.place, self.job(operation, BlockRange { start, count: 0 }, plain, answer));
                 }
                 None => self.set_offline(zones, pending),
@@ -281,7 +281,7 @@ impl Target {
             }
             IoCommand::HandleUpdate(identifiers) => {
                 let operation = Operation::UpdateHandles(identifiers.into_iter().map(PlacementId::new).collect());
-                let answer = move |result: Result<Returned, _>| pending.answer(result.map(done));
+                let answer = move |result: Result<JobResult, _>| pending.answer(result.map(done));
                 intake.push(self.place, self.job(operation, nothing, plain, answer));
             }
             // The subsystem does not announce Write Uncorrectable.
@@ -294,21 +294,21 @@ impl Target {
     /// Carries out a command of several jobs.
     fn spawn<F: Future<Output = Result<Response, Status>> + Send>(
         &self,
-        pending: Pending,
+        pending: CommandGuard,
         command: impl FnOnce(Self) -> F + Send + 'static,
     ) {
         let target = self.clone();
         tokio::spawn(async move {
             match command(target).await {
                 Ok(response) => pending.complete(response),
-                Err(status) if status.bare() == Status::POWER_LOSS => pending.answer(Err(Failed::NoPower)),
+                Err(status) if status.bare() == Status::POWER_LOSS => pending.answer(Err(JobFailure::NoPower)),
                 Err(status) => pending.complete(Response::status(status)),
             }
         });
     }
 
     /// Reads from the media: data in a volatile buffer are made durable before.
-    async fn settled_read(&self, range: BlockRange, route: Route) -> Result<Returned, Failed> {
+    async fn settled_read(&self, range: BlockRange, route: Route) -> Result<JobResult, JobFailure> {
         if self.is_volatile {
             self.ask(Operation::Flush, BlockRange { start: 0, count: 0 }, route).await?;
         }
@@ -316,7 +316,7 @@ impl Target {
     }
 
     /// Discards all ranges at a time. The first failure is the status of the command.
-    fn deallocate(&self, ranges: Vec<BlockRange>, route: Route, pending: Pending) {
+    fn deallocate(&self, ranges: Vec<BlockRange>, route: Route, pending: CommandGuard) {
         self.spawn(pending, move |target| async move {
             let mut results = Vec::new();
             for range in ranges {
@@ -327,7 +327,7 @@ impl Target {
             }
             let mut ended = Ok(Response::success());
             for result in results {
-                let result = result.await.unwrap_or(Err(Failed::NoPower));
+                let result = result.await.unwrap_or(Err(JobFailure::NoPower));
                 ended = ended.and(result.map(|_| Response::success()).map_err(status));
             }
             ended
@@ -335,7 +335,7 @@ impl Target {
     }
 
     /// Answers Offline Zone, which only applies to read-only zones: the drive has no such command for them.
-    fn set_offline(&self, zones: ZoneSelection, pending: Pending) {
+    fn set_offline(&self, zones: ZoneSelection, pending: CommandGuard) {
         let refused = Status::INVALID_ZONE_STATE_TRANSITION.do_not_retry();
         if zones != ZoneSelection::All {
             return pending.complete(Response::status(refused));
@@ -367,7 +367,7 @@ impl Target {
     }
 }
 
-fn data_of(returned: Returned) -> Response {
+fn data_of(returned: JobResult) -> Response {
     Response::data(returned.data)
 }
 

@@ -4,15 +4,15 @@ use nvme::{Response, Status};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::failure::status;
-use crate::Failed;
-use crate::server::intake::Admitted;
+use crate::JobFailure;
+use crate::server::intake::AdmissionPermit;
 
 /// A message to the writer of a connection.
 pub(super) enum Message {
     /// The session has output.
-    Output(Admitted),
+    Output(AdmissionPermit),
     /// A command has ended.
-    Completed { command_id: u16, response: Response, admitted: Admitted },
+    Completed { command_id: u16, response: Response, admitted: AdmissionPermit },
     /// All data are durable, as the shutdown of this controller asked for.
     ShutDown { controller: u16 },
     /// The subsystem has changed: there may be an event for the host, or the controller may have ended.
@@ -24,50 +24,50 @@ pub(super) enum Message {
 }
 
 /// A command that the drive works on. Dropping it without an answer reports it as lost.
-pub(super) struct Pending(Option<Open>);
+pub(super) struct CommandGuard(Option<PendingResponse>);
 
-struct Open {
+struct PendingResponse {
     messages: UnboundedSender<Message>,
     command_id: u16,
-    admitted: Admitted,
+    admitted: AdmissionPermit,
     /// True if the connection ends with the power: then a command without power gets no response.
     ends_with_power: bool,
 }
 
-impl Pending {
+impl CommandGuard {
     pub(super) const fn new(
         messages: UnboundedSender<Message>,
         command_id: u16,
-        admitted: Admitted,
+        admitted: AdmissionPermit,
         ends_with_power: bool,
     ) -> Self {
-        Self(Some(Open { messages, command_id, admitted, ends_with_power }))
+        Self(Some(PendingResponse { messages, command_id, admitted, ends_with_power }))
     }
 
     /// Ends the command with this response.
     pub(super) fn complete(mut self, response: Response) {
-        let Some(Open { messages, command_id, admitted, .. }) = self.0.take() else { return };
+        let Some(PendingResponse { messages, command_id, admitted, .. }) = self.0.take() else { return };
         // The send fails only if the connection has ended.
         let _ = messages.send(Message::Completed { command_id, response, admitted });
     }
 
     /// Ends the command with a result or a failure of the drive.
-    pub(super) fn answer(self, result: Result<Response, Failed>) {
+    pub(super) fn answer(self, result: Result<Response, JobFailure>) {
         self.answer_with(result, status);
     }
 
     /// Ends the command with a result, or with the status that a failure of the drive has.
-    pub(super) fn answer_with(self, result: Result<Response, Failed>, status: impl Fn(Failed) -> Status) {
+    pub(super) fn answer_with(self, result: Result<Response, JobFailure>, status: impl Fn(JobFailure) -> Status) {
         match result {
             Ok(response) => self.complete(response),
             // Dropping the command reports it as lost.
-            Err(Failed::NoPower) if self.0.as_ref().is_some_and(|open| open.ends_with_power) => drop(self),
+            Err(JobFailure::NoPower) if self.0.as_ref().is_some_and(|open| open.ends_with_power) => drop(self),
             Err(failed) => self.complete(Response::status(status(failed))),
         }
     }
 }
 
-impl Drop for Pending {
+impl Drop for CommandGuard {
     fn drop(&mut self) {
         if let Some(open) = self.0.take() {
             let _ = open.messages.send(Message::Lost);

@@ -9,20 +9,20 @@ use nvme::Subsystem;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use super::io::Target;
+use super::io::NamespaceTarget;
 use super::values::Values;
 use super::{NvmeLimits, PowerSignal};
-use crate::Failed;
+use crate::JobFailure;
 use crate::server::race;
 
 /// The time between two checks of the drives' health for events. Assumed.
 const HEALTH: Duration = Duration::from_secs(10);
 
 /// The state that all connections share.
-pub(super) struct Shared {
+pub(super) struct SharedState {
     pub(super) limits: NvmeLimits,
     /// The namespaces, in the order of their identifiers, which begin with 1.
-    pub(super) targets: Vec<Target>,
+    pub(super) targets: Vec<NamespaceTarget>,
     subsystem: Mutex<Subsystem>,
     /// Tells connections that the subsystem has changed.
     changed: watch::Sender<u64>,
@@ -38,10 +38,10 @@ pub(super) struct Shared {
     start: Instant,
 }
 
-impl Shared {
+impl SharedState {
     pub(super) fn new(
         limits: NvmeLimits,
-        (targets, writes_through): (Vec<Target>, Arc<AtomicBool>),
+        (targets, writes_through): (Vec<NamespaceTarget>, Arc<AtomicBool>),
         subsystem: Subsystem,
         power: Option<PowerSignal>,
         stop: watch::Receiver<bool>,
@@ -105,7 +105,7 @@ impl Shared {
     }
 
     /// The namespace with this identifier, which the subsystem has checked.
-    pub(super) fn target(&self, namespace: u32) -> &Target {
+    pub(super) fn target(&self, namespace: u32) -> &NamespaceTarget {
         &self.targets[namespace as usize - 1]
     }
 
@@ -129,7 +129,7 @@ impl Shared {
     }
 
     /// Makes all written data of all drives durable. `queue` is the I/O queue of the host's flush.
-    pub(super) async fn flush(&self, queue: u16) -> Result<(), Failed> {
+    pub(super) async fn flush(&self, queue: u16) -> Result<(), JobFailure> {
         for target in &self.targets {
             target.flush(queue).await?;
         }
@@ -137,7 +137,7 @@ impl Shared {
     }
 
     /// Deallocates all blocks of namespaces.
-    pub(super) async fn format(&self, namespaces: &[u32]) -> Result<(), Failed> {
+    pub(super) async fn format(&self, namespaces: &[u32]) -> Result<(), JobFailure> {
         for namespace in namespaces {
             self.target(*namespace).format().await?;
         }

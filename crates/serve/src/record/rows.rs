@@ -12,7 +12,7 @@ pub(super) const GROUP: usize = 65_536;
 
 /// The end of a recorded request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum RequestEnd {
     /// The request completed at this time, with this status.
     At(Time, Status),
     /// The request never completed, because the power was cut.
@@ -21,7 +21,7 @@ pub enum Ended {
 
 /// A recorded request with its times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct RequestRow {
     /// The time at which the drive got the request.
     pub at: Time,
     /// The request, with its kind and extent.
@@ -29,42 +29,42 @@ pub struct Row {
     /// The submission queue through which the request came.
     pub queue: QueueId,
     /// The end of the request.
-    pub ended: Ended,
+    pub ended: RequestEnd,
 }
 
 /// A request in the record that may be under way.
-struct Noted {
+struct OpenRequest {
     at: Time,
     io: Io,
     queue: QueueId,
-    ended: Option<Ended>,
+    ended: Option<RequestEnd>,
 }
 
 /// Collects the requests of a drive and passes them on in groups.
-pub struct Record {
+pub struct RequestCollector {
     /// The requests that are not passed on, and the number of the first of them.
-    rows: VecDeque<Noted>,
+    rows: VecDeque<OpenRequest>,
     first: u64,
     /// The number of rows at the front that have ended.
     ended: usize,
-    to: Sender<Vec<Row>>,
+    to: Sender<Vec<RequestRow>>,
 }
 
-impl Record {
+impl RequestCollector {
     /// A record that passes its groups to a writer.
     #[must_use]
-    pub const fn new(to: Sender<Vec<Row>>) -> Self {
+    pub const fn new(to: Sender<Vec<RequestRow>>) -> Self {
         Self { rows: VecDeque::new(), first: 0, ended: 0, to }
     }
 
     /// Notes a request; `number` counts up from zero.
     pub(crate) fn submitted(&mut self, number: u64, at: Time, io: Io, queue: QueueId) {
         assert_eq!(number, self.first + self.rows.len() as u64, "a request is missing");
-        self.rows.push_back(Noted { at, io, queue, ended: None });
+        self.rows.push_back(OpenRequest { at, io, queue, ended: None });
     }
 
     pub(crate) fn completed(&mut self, number: u64, at: Time, status: Status) {
-        self.rows[(number - self.first) as usize].ended = Some(Ended::At(at, status));
+        self.rows[(number - self.first) as usize].ended = Some(RequestEnd::At(at, status));
         while self.rows.get(self.ended).is_some_and(|row| row.ended.is_some()) {
             self.ended += 1;
         }
@@ -76,7 +76,7 @@ impl Record {
     /// Notes that all requests under way were lost with the power.
     pub(crate) fn lost(&mut self) {
         for row in &mut self.rows {
-            row.ended.get_or_insert(Ended::Lost);
+            row.ended.get_or_insert(RequestEnd::Lost);
         }
         self.ended = self.rows.len();
     }
@@ -84,8 +84,9 @@ impl Record {
     /// Passes on the longest run of ended requests at the front.
     pub(crate) fn pass_on(&mut self) {
         let ended = self.rows.drain(..self.ended);
-        let rows: Vec<_> =
-            ended.filter_map(|Noted { at, io, queue, ended }| Some(Row { at, io, queue, ended: ended? })).collect();
+        let rows: Vec<_> = ended
+            .filter_map(|OpenRequest { at, io, queue, ended }| Some(RequestRow { at, io, queue, ended: ended? }))
+            .collect();
         self.first += rows.len() as u64;
         self.ended = 0;
         if !rows.is_empty() {
@@ -110,18 +111,18 @@ mod tests {
     #[test]
     fn requests_stay_in_order_of_arrival_and_leave_when_they_have_ended() {
         let (to, groups) = channel();
-        let mut record = Record::new(to);
+        let mut record = RequestCollector::new(to);
         (0..4).for_each(|n| record.submitted(n, at(n), Io::FLUSH, QUEUE));
         record.completed(2, at(10), Status::Done);
         record.completed(0, at(11), Status::ReadOnly);
         record.pass_on();
-        let done = |ps, status| Ended::At(at(ps), status);
-        let row = |n, ended| Row { at: at(n), io: Io::FLUSH, queue: QUEUE, ended };
+        let done = |ps, status| RequestEnd::At(at(ps), status);
+        let row = |n, ended| RequestRow { at: at(n), io: Io::FLUSH, queue: QUEUE, ended };
         assert_eq!(groups.try_recv().expect("a group"), [row(0, done(11, Status::ReadOnly))]);
         record.lost();
         record.submitted(4, at(4), Io::FLUSH, QUEUE);
         record.pass_on();
-        let wanted = [row(1, Ended::Lost), row(2, done(10, Status::Done)), row(3, Ended::Lost)];
+        let wanted = [row(1, RequestEnd::Lost), row(2, done(10, Status::Done)), row(3, RequestEnd::Lost)];
         assert_eq!(groups.try_recv().expect("a group"), wanted);
         record.completed(4, at(21), Status::Done);
         record.pass_on();

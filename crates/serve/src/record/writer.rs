@@ -6,13 +6,13 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 
 use study::output::{Growing, Kind, OutFile, OutputError, Outputs};
-use workload::trace::{Recorded, TraceWriter};
+use workload::trace::{RecordedRequest, TraceWriter};
 
-use super::rows::{Ended, Record, Row};
+use super::rows::{RequestCollector, RequestEnd, RequestRow};
 
 /// The file that records the requests of a drive.
 #[derive(Clone, Debug)]
-pub struct RecordTo {
+pub struct RecordingTarget {
     /// The path of the recording.
     pub path: PathBuf,
     /// True if the recording may replace a file that Flashloom did not write.
@@ -37,7 +37,7 @@ pub(crate) struct Writer {
     thread: JoinHandle<Result<Recording, OutputError>>,
 }
 
-impl RecordTo {
+impl RecordingTarget {
     /// Checks that the file can be written, before anything is simulated.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl RecordTo {
 
 impl Writer {
     /// Starts the thread that writes the groups of the record into the file.
-    pub(crate) fn start(file: OutFile) -> Result<(Self, Record), OutputError> {
+    pub(crate) fn start(file: OutFile) -> Result<(Self, RequestCollector), OutputError> {
         let recording = Recording { path: file.path().to_owned(), requests: 0, notes: Vec::new() };
         let mut growing = file.growing()?;
         let trace = TraceWriter::new().map_err(|error| growing.failed(&error))?;
@@ -57,7 +57,7 @@ impl Writer {
         let refused = growing.failed(&io::Error::other("the system gives no thread for it"));
         let thread = std::thread::Builder::new().name("record".to_owned());
         let thread = thread.spawn(move || write(&groups, trace, &mut growing, recording)).map_err(|_| refused)?;
-        Ok((Self { thread }, Record::new(to)))
+        Ok((Self { thread }, RequestCollector::new(to)))
     }
 
     /// Waits until all groups are written. The record must be dropped before.
@@ -70,7 +70,7 @@ impl Writer {
 }
 
 fn write(
-    groups: &Receiver<Vec<Row>>,
+    groups: &Receiver<Vec<RequestRow>>,
     mut trace: TraceWriter,
     growing: &mut Growing,
     mut recording: Recording,
@@ -85,11 +85,11 @@ fn write(
     Ok(recording)
 }
 
-fn recorded(row: Row) -> Recorded {
-    let Row { at, io, queue, ended } = row;
+fn recorded(row: RequestRow) -> RecordedRequest {
+    let RequestRow { at, io, queue, ended } = row;
     let queue = queue.get();
     match ended {
-        Ended::At(end, status) => Recorded { at, io, end, status: status.name(), queue },
-        Ended::Lost => Recorded { at, io, end: at, status: "lost", queue },
+        RequestEnd::At(end, status) => RecordedRequest { at, io, end, status: status.name(), queue },
+        RequestEnd::Lost => RecordedRequest { at, io, end: at, status: "lost", queue },
     }
 }

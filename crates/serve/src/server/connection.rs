@@ -16,12 +16,12 @@ use tokio::time::timeout;
 use tokio_rustls::server::TlsStream;
 
 use super::halves::{Half, Socket, shut_down};
-use super::intake::{Admitted, Intake};
+use super::intake::{AdmissionPermit, Intake};
 use super::pieces::{First, Input, race, write_all};
 use super::tls::Tls;
 use super::{Export, Limits};
-use crate::nbd::{BlockStatus, End, Event, ExportInfo, Protocol, Request, Ticket};
-use crate::{AllocatedExtent, AllocationQuery, Disk, Failed, Job, Operation};
+use crate::nbd::{BlockStatus, End, ExportInfo, Protocol, ProtocolEvent, Request, Ticket};
+use crate::{AllocatedExtent, AllocationQuery, Disk, Job, JobFailure, Operation};
 
 /// The most bytes of replies that are written together.
 const BATCH: usize = 256 << 10;
@@ -31,7 +31,7 @@ const COPIED: usize = 32 << 10;
 
 /// The reason for which a connection ended.
 #[derive(Debug)]
-pub enum Ended {
+pub enum ConnectionEnd {
     /// The client ended the connection, or broke the protocol.
     Client(End),
     /// The client closed the connection without a disconnect request.
@@ -54,7 +54,7 @@ pub enum Ended {
     Failed(io::Error),
 }
 
-impl fmt::Display for Ended {
+impl fmt::Display for ConnectionEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Client(end) => end.fmt(f),
@@ -71,7 +71,7 @@ impl fmt::Display for Ended {
     }
 }
 
-impl From<io::Error> for Ended {
+impl From<io::Error> for ConnectionEnd {
     fn from(error: io::Error) -> Self {
         use io::ErrorKind::{BrokenPipe, ConnectionReset, TimedOut, UnexpectedEof};
         match error.kind() {
@@ -83,7 +83,7 @@ impl From<io::Error> for Ended {
 }
 
 /// The state that all connections of a server share.
-pub(super) struct Shared {
+pub(super) struct SharedState {
     pub(super) exports: Vec<Export>,
     pub(super) infos: Arc<[ExportInfo]>,
     pub(super) limits: Limits,
@@ -99,13 +99,13 @@ pub(super) async fn stopped(stop: &watch::Receiver<bool>) {
 }
 
 /// A client that has chosen an export.
-enum Chosen<S> {
+enum ClientStream<S> {
     Plain(S),
     Tls(Box<TlsStream<S>>),
 }
 
 /// Serves a client until the client or the server ends the connection.
-pub(super) async fn serve(socket: impl Socket, shared: &Shared) -> Ended {
+pub(super) async fn serve(socket: impl Socket, shared: &SharedState) -> ConnectionEnd {
     let mut protocol = match shared.tls {
         None => Protocol::new(Arc::clone(&shared.infos)),
         Some(_) => Protocol::requiring_tls(Arc::clone(&shared.infos)),
@@ -115,15 +115,15 @@ pub(super) async fn serve(socket: impl Socket, shared: &Shared) -> Ended {
     let (export, chosen) = match race(timeout(shared.limits.handshake, negotiation), stopped(&shared.stop)).await {
         First::Left(Ok(Ok((export, chosen)))) => (&shared.exports[export], chosen),
         First::Left(Ok(Err(ended))) => return ended,
-        First::Left(Err(_)) => return Ended::Handshake,
-        First::Right(()) => return Ended::Stopped,
+        First::Left(Err(_)) => return ConnectionEnd::Handshake,
+        First::Right(()) => return ConnectionEnd::Stopped,
     };
     match chosen {
-        Chosen::Plain(mut socket) => {
+        ClientStream::Plain(mut socket) => {
             let (reader, writer) = socket.halves();
             transmit(&mut protocol, &mut input, (reader, writer), export, shared).await
         }
-        Chosen::Tls(stream) => {
+        ClientStream::Tls(stream) => {
             let stream = Mutex::new(*stream);
             let ended = transmit(&mut protocol, &mut input, (Half(&stream), Half(&stream)), export, shared).await;
             // TLS tells the client that no data is missing.
@@ -138,24 +138,24 @@ async fn negotiate<S: Socket>(
     protocol: &mut Protocol,
     input: &mut Input,
     mut socket: S,
-    shared: &Shared,
-) -> Result<(usize, Chosen<S>), Ended> {
+    shared: &SharedState,
+) -> Result<(usize, ClientStream<S>), ConnectionEnd> {
     match options(protocol, input, &mut socket, &shared.limits).await? {
-        Negotiated::Export(export) => Ok((export, Chosen::Plain(socket))),
-        Negotiated::StartTls => {
+        NegotiationOutcome::Export(export) => Ok((export, ClientStream::Plain(socket))),
+        NegotiationOutcome::StartTls => {
             let tls = shared.tls.as_ref().expect("only a server with TLS starts it");
-            let mut stream = Box::new(tls.acceptor.accept(socket).await.map_err(Ended::Tls)?);
+            let mut stream = Box::new(tls.acceptor.accept(socket).await.map_err(ConnectionEnd::Tls)?);
             protocol.upgraded();
             match options(protocol, input, &mut *stream, &shared.limits).await? {
-                Negotiated::Export(export) => Ok((export, Chosen::Tls(stream))),
-                Negotiated::StartTls => unreachable!("TLS is started once"),
+                NegotiationOutcome::Export(export) => Ok((export, ClientStream::Tls(stream))),
+                NegotiationOutcome::StartTls => unreachable!("TLS is started once"),
             }
         }
     }
 }
 
 /// The result of the options of a client.
-enum Negotiated {
+enum NegotiationOutcome {
     Export(usize),
     StartTls,
 }
@@ -166,7 +166,7 @@ async fn options(
     input: &mut Input,
     stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
     limits: &Limits,
-) -> Result<Negotiated, Ended> {
+) -> Result<NegotiationOutcome, ConnectionEnd> {
     let mut starts_tls = false;
     loop {
         write_all(stream, &protocol.take_output(), limits.stall).await?;
@@ -175,19 +175,22 @@ async fn options(
         match event {
             None if taken > 0 => {}
             // No plain bytes follow the request for TLS.
-            None if starts_tls => return Ok(Negotiated::StartTls),
+            None if starts_tls => return Ok(NegotiationOutcome::StartTls),
             None => {
                 if !input.fill(stream).await? {
-                    return Err(Ended::Gone);
+                    return Err(ConnectionEnd::Gone);
                 }
             }
-            Some(Event::StartTls) => starts_tls = true,
+            Some(ProtocolEvent::StartTls) => starts_tls = true,
             Some(event) => {
                 write_all(stream, &protocol.take_output(), limits.stall).await?;
                 match event {
-                    Event::Ready(export) => return Ok(Negotiated::Export(export)),
-                    Event::End(end) => return Err(Ended::Client(end)),
-                    Event::StartTls | Event::Payload(_) | Event::Request(_) | Event::BlockStatus(_) => {
+                    ProtocolEvent::Ready(export) => return Ok(NegotiationOutcome::Export(export)),
+                    ProtocolEvent::End(end) => return Err(ConnectionEnd::Client(end)),
+                    ProtocolEvent::StartTls
+                    | ProtocolEvent::Payload(_)
+                    | ProtocolEvent::Request(_)
+                    | ProtocolEvent::BlockStatus(_) => {
                         unreachable!("requests follow the choice of an export")
                     }
                 }
@@ -202,8 +205,8 @@ async fn transmit(
     input: &mut Input,
     (mut reader, mut writer): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
     export: &Export,
-    shared: &Shared,
-) -> Ended {
+    shared: &SharedState,
+) -> ConnectionEnd {
     let disk = &*export.disk;
     let (sender, replies) = unbounded_channel();
     let mut writing = pin!(write_replies(&mut writer, replies, disk, &shared.limits));
@@ -213,56 +216,56 @@ async fn transmit(
         // Outstanding requests are answered. The last answer closes the channel, and that ends the writing.
         First::Left(read) => match (writing.await, read) {
             (Err(ended), _) | (Ok(()), First::Left(ended)) => ended,
-            (Ok(()), First::Right(First::Left(()))) => Ended::HungUp,
-            (Ok(()), First::Right(First::Right(()))) => Ended::Stopped,
+            (Ok(()), First::Right(First::Left(()))) => ConnectionEnd::HungUp,
+            (Ok(()), First::Right(First::Right(()))) => ConnectionEnd::Stopped,
         },
-        First::Right(written) => written.err().unwrap_or(Ended::Gone),
+        First::Right(written) => written.err().unwrap_or(ConnectionEnd::Gone),
     }
 }
 
 /// A message to the writer of replies.
 enum Message {
     /// Replies that need no drive.
-    Said(Vec<u8>, Admitted),
+    Said(Vec<u8>, AdmissionPermit),
     /// The drive's answer to a request.
-    Answered(Ticket, Result<Vec<u8>, Failed>, Admitted),
+    Answered(Ticket, Result<Vec<u8>, JobFailure>, AdmissionPermit),
     /// The drive's answer to a question for allocation.
-    Allocation(Ticket, Result<Vec<AllocatedExtent>, Failed>, Admitted),
+    Allocation(Ticket, Result<Vec<AllocatedExtent>, JobFailure>, AdmissionPermit),
     /// An operation is complete, and a flush follows before its reply.
-    Flush(Open),
+    Flush(PendingReply),
     /// The drive dropped a request.
     Lost,
 }
 
 /// A request whose reply is not written yet.
-struct Open {
+struct PendingReply {
     replies: UnboundedSender<Message>,
     ticket: Ticket,
-    admitted: Admitted,
+    admitted: AdmissionPermit,
     then_flush: bool,
 }
 
 /// A request that the drive works on. Dropping it without an answer reports it as lost.
-struct Pending(Option<Open>);
+struct RequestGuard(Option<PendingReply>);
 
-impl Pending {
-    fn answer(mut self, result: Result<Vec<u8>, Failed>) {
+impl RequestGuard {
+    fn answer(mut self, result: Result<Vec<u8>, JobFailure>) {
         let Some(open) = self.0.take() else { return };
         let replies = open.replies.clone();
         // The send fails only if the connection has ended.
         let _ = replies.send(match open.then_flush && result.is_ok() {
-            true => Message::Flush(Open { then_flush: false, ..open }),
+            true => Message::Flush(PendingReply { then_flush: false, ..open }),
             false => Message::Answered(open.ticket, result, open.admitted),
         });
     }
 
-    fn answer_extents(mut self, result: Result<Vec<AllocatedExtent>, Failed>) {
-        let Some(Open { replies, ticket, admitted, .. }) = self.0.take() else { return };
+    fn answer_extents(mut self, result: Result<Vec<AllocatedExtent>, JobFailure>) {
+        let Some(PendingReply { replies, ticket, admitted, .. }) = self.0.take() else { return };
         let _ = replies.send(Message::Allocation(ticket, result, admitted));
     }
 }
 
-impl Drop for Pending {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
         if let Some(open) = self.0.take() {
             let _ = open.replies.send(Message::Lost);
@@ -270,8 +273,8 @@ impl Drop for Pending {
     }
 }
 
-fn job(operation: Operation, (start, sectors): (Lba, Sectors), open: Open) -> Job {
-    let pending = Pending(Some(open));
+fn job(operation: Operation, (start, sectors): (Lba, Sectors), open: PendingReply) -> Job {
+    let pending = RequestGuard(Some(open));
     Job::new(operation, start, sectors, move |result| pending.answer(result))
 }
 
@@ -283,7 +286,7 @@ async fn read_requests(
     replies: UnboundedSender<Message>,
     disk: &dyn Disk,
     limits: &Limits,
-) -> Ended {
+) -> ConnectionEnd {
     let mut intake = Intake::new([disk], limits);
     // The room of the write whose payload is being received.
     let mut payload = None;
@@ -308,32 +311,32 @@ async fn read_requests(
                 };
                 match filled {
                     Ok(Ok(true)) => {}
-                    Ok(Ok(false)) => return Ended::Gone,
+                    Ok(Ok(false)) => return ConnectionEnd::Gone,
                     Ok(Err(error)) => return error.into(),
-                    Err(_) => return Ended::Unfinished,
+                    Err(_) => return ConnectionEnd::Unfinished,
                 }
             }
-            Some(Event::Payload(bytes)) => payload = Some(intake.admit(bytes).await),
-            Some(Event::Request(request)) => {
+            Some(ProtocolEvent::Payload(bytes)) => payload = Some(intake.admit(bytes).await),
+            Some(ProtocolEvent::Request(request)) => {
                 let admitted = match payload.take() {
                     Some(admitted) => admitted,
                     None => intake.admit(request.memory()).await,
                 };
                 let Request { operation, start, sectors, then_flush, ticket } = request;
-                let open = Open { replies: replies.clone(), ticket, admitted, then_flush };
+                let open = PendingReply { replies: replies.clone(), ticket, admitted, then_flush };
                 intake.push(0, job(operation, (start, sectors), open));
             }
-            Some(Event::BlockStatus(BlockStatus { start, sectors, most, ticket })) => {
+            Some(ProtocolEvent::BlockStatus(BlockStatus { start, sectors, most, ticket })) => {
                 let admitted = intake.admit(0).await;
-                let open = Open { replies: replies.clone(), ticket, admitted, then_flush: false };
-                let pending = Pending(Some(open));
+                let open = PendingReply { replies: replies.clone(), ticket, admitted, then_flush: false };
+                let pending = RequestGuard(Some(open));
                 let answer = Box::new(move |result| pending.answer_extents(result));
                 intake.ask(0, AllocationQuery { start, sectors, most, answer });
             }
-            Some(Event::Ready(_) | Event::StartTls) => unreachable!("the export is chosen"),
-            Some(Event::End(end)) => {
+            Some(ProtocolEvent::Ready(_) | ProtocolEvent::StartTls) => unreachable!("the export is chosen"),
+            Some(ProtocolEvent::End(end)) => {
                 intake.submit();
-                return Ended::Client(end);
+                return ConnectionEnd::Client(end);
             }
         }
     }
@@ -345,7 +348,7 @@ async fn write_replies(
     mut replies: UnboundedReceiver<Message>,
     disk: &dyn Disk,
     limits: &Limits,
-) -> Result<(), Ended> {
+) -> Result<(), ConnectionEnd> {
     let mut out = Vec::with_capacity(BATCH + 2 * COPIED);
     // The room of the replies in `out`.
     let mut admitted = Vec::new();
@@ -353,7 +356,7 @@ async fn write_replies(
         let mut next = Some(first);
         while let Some(message) = next {
             let data = match message {
-                Message::Lost => return Err(Ended::Lost),
+                Message::Lost => return Err(ConnectionEnd::Lost),
                 Message::Said(bytes, room) => {
                     admitted.push(room);
                     bytes

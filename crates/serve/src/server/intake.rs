@@ -11,7 +11,7 @@ use super::Limits;
 use crate::{AllocationQuery, Disk, Job};
 
 /// The room that a request takes until its reply is written.
-pub(crate) struct Admitted {
+pub(crate) struct AdmissionPermit {
     _request: OwnedSemaphorePermit,
     _bytes: Option<OwnedSemaphorePermit>,
 }
@@ -40,7 +40,7 @@ impl<'a> Intake<'a> {
 
     /// Takes room for a request. Before it waits for room, it submits the pushed requests, because their ends give room
     /// back.
-    pub(crate) async fn admit(&mut self, bytes: u32) -> Admitted {
+    pub(crate) async fn admit(&mut self, bytes: u32) -> AdmissionPermit {
         const OPEN: &str = "nobody closes it";
         if let Some(admitted) = self.admit_now(bytes) {
             return admitted;
@@ -51,17 +51,17 @@ impl<'a> Intake<'a> {
             0 => None,
             bytes => Some(Arc::clone(&self.bytes).acquire_many_owned(bytes).await.expect(OPEN)),
         };
-        Admitted { _request: request, _bytes: bytes }
+        AdmissionPermit { _request: request, _bytes: bytes }
     }
 
     /// The room for a request; none if there is not enough.
-    fn admit_now(&self, bytes: u32) -> Option<Admitted> {
+    fn admit_now(&self, bytes: u32) -> Option<AdmissionPermit> {
         let request = Arc::clone(&self.requests).try_acquire_owned().ok()?;
         let bytes = match bytes {
             0 => None,
             bytes => Some(Arc::clone(&self.bytes).try_acquire_many_owned(bytes).ok()?),
         };
-        Some(Admitted { _request: request, _bytes: bytes })
+        Some(AdmissionPermit { _request: request, _bytes: bytes })
     }
 
     /// Adds a request for a drive. The caller calls [`Intake::submit`] before it awaits anything.
@@ -99,9 +99,9 @@ mod tests {
 
     /// A disk that keeps the first sectors of the jobs of each submission.
     #[derive(Default)]
-    struct Heard(Mutex<Vec<Vec<u64>>>);
+    struct RecordingDisk(Mutex<Vec<Vec<u64>>>);
 
-    impl Disk for Heard {
+    impl Disk for RecordingDisk {
         fn capacity(&self) -> Sectors {
             Sectors::new(8)
         }
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn requests_that_came_together_are_submitted_together_and_in_order() {
-        let [first, second] = [Heard::default(), Heard::default()];
+        let [first, second] = [RecordingDisk::default(), RecordingDisk::default()];
         let mut intake = Intake::new([&first as &dyn Disk, &second], &Limits::default());
         (0..3).for_each(|start| intake.push(0, job(start)));
         (6..8).for_each(|start| intake.push(1, job(start)));
@@ -158,7 +158,7 @@ mod tests {
             Limits { requests: 1, ..Limits::default() },
             Limits { bytes: base::units::Bytes::new(10), ..Limits::default() },
         ] {
-            let disk = Heard::default();
+            let disk = RecordingDisk::default();
             let mut intake = Intake::new([&disk as &dyn Disk], &limits);
             let mut context = Context::from_waker(Waker::noop());
             let first = pin!(intake.admit(6)).poll(&mut context);

@@ -4,14 +4,14 @@ use std::fmt;
 use std::fs::{self, Permissions};
 use std::io;
 use std::net::{self, SocketAddr};
+use std::os::unix;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
-use std::os::unix::net as unix;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Mode;
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
-use super::connection::{Ended, Shared, serve};
+use super::connection::{ConnectionEnd, SharedState, serve};
 use super::tls::Tls;
 
 /// The kind of socket at which clients connect, and its address.
@@ -74,22 +74,22 @@ impl std::error::Error for BindError {}
 pub(super) struct Listener {
     socket: Socket,
     has_tls: bool,
-    files: Files,
+    files: SocketFiles,
 }
 
 enum Socket {
-    Unix(unix::UnixListener),
+    Unix(unix::net::UnixListener),
     Tcp(net::TcpListener, SocketAddr),
 }
 
 /// The files that are removed at the end.
 #[derive(Default)]
-struct Files {
+struct SocketFiles {
     socket: Option<PathBuf>,
     folder: Option<PathBuf>,
 }
 
-impl Drop for Files {
+impl Drop for SocketFiles {
     fn drop(&mut self) {
         // The file may be removed already, which is no fault.
         let _ = self.socket.as_ref().map(fs::remove_file);
@@ -99,7 +99,7 @@ impl Drop for Files {
 
 impl Listener {
     pub(super) fn bind(listen: &Listen, tls: Option<&Tls>) -> Result<Self, BindError> {
-        let mut files = Files::default();
+        let mut files = SocketFiles::default();
         let path = match listen {
             Listen::Tcp(address) => return tcp(*address, tls),
             Listen::Unix(path) => path.clone(),
@@ -130,7 +130,7 @@ impl Listener {
     }
 
     /// Begins to accept; must be called within a runtime.
-    pub(super) fn listen(self) -> io::Result<Accepting> {
+    pub(super) fn listen(self) -> io::Result<ListeningSocket> {
         let socket = match self.socket {
             Socket::Unix(listener) => {
                 listener.set_nonblocking(true)?;
@@ -141,7 +141,7 @@ impl Listener {
                 Tokio::Tcp(TcpListener::from_std(listener)?)
             }
         };
-        Ok(Accepting { socket, _files: self.files })
+        Ok(ListeningSocket { socket, _files: self.files })
     }
 }
 
@@ -153,7 +153,7 @@ fn tcp(address: SocketAddr, tls: Option<&Tls>) -> Result<Listener, BindError> {
     let listener = net::TcpListener::bind(address).map_err(refused)?;
     // The address with the port that the system chose.
     let address = listener.local_addr().map_err(refused)?;
-    Ok(Listener { socket: Socket::Tcp(listener, address), has_tls: tls.is_some(), files: Files::default() })
+    Ok(Listener { socket: Socket::Tcp(listener, address), has_tls: tls.is_some(), files: SocketFiles::default() })
 }
 
 /// A new folder that only its owner can enter.
@@ -170,13 +170,13 @@ fn private_folder(parent: &Path) -> Result<PathBuf, BindError> {
     }
 }
 
-fn bind_unix(path: &Path) -> Result<unix::UnixListener, BindError> {
+fn bind_unix(path: &Path) -> Result<unix::net::UnixListener, BindError> {
     let refused = |error| BindError::Refused { at: path.display().to_string(), error };
     if let Ok(found) = fs::symlink_metadata(path) {
         if !found.file_type().is_socket() {
             return Err(BindError::NoSocket(path.to_owned()));
         }
-        match unix::UnixStream::connect(path) {
+        match unix::net::UnixStream::connect(path) {
             // The socket file was left by a killed server.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path).map_err(refused)?,
             _ => return Err(BindError::InUse(path.to_owned())),
@@ -185,7 +185,7 @@ fn bind_unix(path: &Path) -> Result<unix::UnixListener, BindError> {
     // The mask keeps other users from connecting from the beginning on. It holds for the whole process, so it removes only
     // permissions that no other thread needs for a file.
     let before = rustix::process::umask(Mode::from_raw_mode(0o077));
-    let listener = unix::UnixListener::bind(path);
+    let listener = unix::net::UnixListener::bind(path);
     rustix::process::umask(before);
     let listener = listener.map_err(refused)?;
     fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(refused)?;
@@ -203,9 +203,9 @@ fn escaped(bytes: &[u8], plain: &[u8]) -> String {
 }
 
 /// A socket that clients are accepted from.
-pub(super) struct Accepting {
+pub(super) struct ListeningSocket {
     socket: Tokio,
-    _files: Files,
+    _files: SocketFiles,
 }
 
 enum Tokio {
@@ -213,28 +213,28 @@ enum Tokio {
     Tcp(TcpListener),
 }
 
-impl Accepting {
-    pub(super) async fn accept(&self) -> io::Result<Stream> {
+impl ListeningSocket {
+    pub(super) async fn accept(&self) -> io::Result<ClientSocket> {
         match &self.socket {
-            Tokio::Unix(listener) => Ok(Stream::Unix(listener.accept().await?.0)),
+            Tokio::Unix(listener) => Ok(ClientSocket::Unix(listener.accept().await?.0)),
             Tokio::Tcp(listener) => {
                 let (stream, _) = listener.accept().await?;
                 // A small reply must not wait for the next one.
                 stream.set_nodelay(true)?;
-                Ok(Stream::Tcp(stream))
+                Ok(ClientSocket::Tcp(stream))
             }
         }
     }
 }
 
 /// A connected socket of a client.
-pub(super) enum Stream {
+pub(super) enum ClientSocket {
     Unix(UnixStream),
     Tcp(TcpStream),
 }
 
-impl Stream {
-    pub(super) async fn serve(self, shared: &Shared) -> Ended {
+impl ClientSocket {
+    pub(super) async fn serve(self, shared: &SharedState) -> ConnectionEnd {
         match self {
             Self::Unix(stream) => serve(stream, shared).await,
             Self::Tcp(stream) => serve(stream, shared).await,
@@ -275,7 +275,7 @@ mod tests {
         drop(first);
         assert!(!path.exists());
         // A killed server leaves its socket file.
-        drop(unix::UnixListener::bind(&path).expect("listens"));
+        drop(unix::net::UnixListener::bind(&path).expect("listens"));
         assert!(path.exists());
         drop(bind().expect("the socket is taken over"));
         fs::write(&path, "dear diary").expect("written");

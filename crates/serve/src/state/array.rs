@@ -10,15 +10,16 @@ use std::sync::Arc;
 
 use base::units::{BlockId, Psn};
 use flash::nand::{
-    BackingStore, BlockRecord, Geometry, Held, ImageRecord, Media, ProgrammedSlot, SectorKind, SlotRecord, Spare,
+    BackingStore, BlockRecord, Geometry, ImageRecord, Media, ProgrammedSlot, SectorKind, SlotRecord, Spare,
+    StoredContent,
 };
 
-use super::copied::Copied;
-use super::error::{Doing, Place, StateError};
+use super::copied::SlotContents;
+use super::error::{DamagedPlace, FileOperation, StateError};
 use super::folder::{Folder, Raw};
 use super::images::ImageLog;
 use super::record::{self, BYTES};
-use super::shared::Shared;
+use super::shared::StateHealth;
 
 /// Bytes that are read at once when a state is opened.
 const CHUNK: usize = 1 << 20;
@@ -30,22 +31,22 @@ const IMAGES: &str = "images";
 
 /// An open file, and its name.
 #[derive(Debug)]
-struct Named {
+struct NamedFile {
     name: String,
     file: Arc<dyn Raw>,
 }
 
 /// The files of an array.
 #[derive(Debug)]
-pub(super) struct Array {
+pub(super) struct ArrayFiles {
     folder: Arc<dyn Folder>,
-    shared: Arc<Shared>,
+    shared: Arc<StateHealth>,
     /// The files of all arrays, which are synchronised before an erase: the disk must have the copies of the data before it has the
     /// erase. Empty with [`super::Durability::Process`].
     synced: Vec<String>,
-    content: Named,
-    slots: Named,
-    blocks: Named,
+    content: NamedFile,
+    slots: NamedFile,
+    blocks: NamedFile,
     images: ImageLog,
     slot_bytes: usize,
     /// The checksum of each slot's content; zero if no content is stored.
@@ -76,11 +77,11 @@ pub(super) fn memory(geometry: &Geometry) -> u64 {
     u64::from(geometry.slot_count()) * size_of::<u32>() as u64
 }
 
-impl Array {
+impl ArrayFiles {
     /// Makes new files for a flash array, and moves the array's content from memory into them.
     pub(super) fn create(
         folder: &Arc<dyn Folder>,
-        shared: &Arc<Shared>,
+        shared: &Arc<StateHealth>,
         (name, synced): (&str, &[String]),
         media: &mut Media,
     ) -> Result<(), StateError> {
@@ -90,7 +91,7 @@ impl Array {
         for (named, size) in [&array.content, &array.slots, &array.blocks].into_iter().zip(sizes) {
             // Truncating first removes the content that an interrupted creation left.
             let sized = named.file.set_size(0).and_then(|()| named.file.set_size(size));
-            sized.map_err(|error| StateError::io(folder.path(&named.name), Doing::Write, error))?;
+            sized.map_err(|error| StateError::io(folder.path(&named.name), FileOperation::Write, error))?;
         }
         media.keep_in(Box::new(array));
         Ok(())
@@ -99,7 +100,7 @@ impl Array {
     /// Opens the files of an array, and restores a new array from them.
     pub(super) fn open(
         folder: &Arc<dyn Folder>,
-        shared: &Arc<Shared>,
+        shared: &Arc<StateHealth>,
         (name, synced): (&str, &[String]),
         media: &mut Media,
     ) -> Result<(), StateError> {
@@ -108,23 +109,25 @@ impl Array {
         let mut array = Self::over(folder, shared, (name, synced), images, media)?;
         let sizes = sizes(media.geometry(), media.kind());
         for (named, expected) in [&array.content, &array.slots, &array.blocks].into_iter().zip(sizes) {
-            let found =
-                named.file.size().map_err(|error| StateError::io(folder.path(&named.name), Doing::Read, error))?;
+            let found = named
+                .file
+                .size()
+                .map_err(|error| StateError::io(folder.path(&named.name), FileOperation::Read, error))?;
             if found != expected {
-                let place = Place::Size { found, expected };
+                let place = DamagedPlace::Size { found, expected };
                 return Err(StateError::Damaged { path: folder.path(&named.name), place });
             }
         }
         array.each_record(&array.blocks, |number, bytes| {
-            let block = record::block(number, bytes).ok_or(Place::Record { byte: byte_of(number) })?;
+            let block = record::block(number, bytes).ok_or(DamagedPlace::Record { byte: byte_of(number) })?;
             media.recall_block(BlockId::new(number), block);
             Ok(())
         })?;
         let mut sums = std::mem::take(&mut array.sums);
         array.each_record(&array.slots, |number, bytes| {
-            let (slot, sum) = record::slot(number, bytes).ok_or(Place::Record { byte: byte_of(number) })?;
+            let (slot, sum) = record::slot(number, bytes).ok_or(DamagedPlace::Record { byte: byte_of(number) })?;
             let recalled = media.recall_slot(Psn::new(number), slot);
-            if recalled.map_err(|why| Place::Contradiction { slot: number, why })? {
+            if recalled.map_err(|why| DamagedPlace::Contradiction { slot: number, why })? {
                 sums[number as usize] = sum;
             }
             Ok(())
@@ -136,7 +139,7 @@ impl Array {
 
     fn over(
         folder: &Arc<dyn Folder>,
-        shared: &Arc<Shared>,
+        shared: &Arc<StateHealth>,
         (name, synced): (&str, &[String]),
         images: ImageLog,
         media: &Media,
@@ -145,8 +148,8 @@ impl Array {
         let open = |what| {
             let name = name_of(name, what);
             match folder.open(&name) {
-                Ok(file) => Ok(Named { name, file }),
-                Err(error) => Err(StateError::io(folder.path(&name), Doing::Create, error)),
+                Ok(file) => Ok(NamedFile { name, file }),
+                Err(error) => Err(StateError::io(folder.path(&name), FileOperation::Create, error)),
             }
         };
         Ok(Self {
@@ -167,11 +170,11 @@ impl Array {
     /// Passes each record of a file that was ever written to `recall`.
     fn each_record(
         &self,
-        named: &Named,
-        mut recall: impl FnMut(u32, &[u8]) -> Result<(), Place>,
+        named: &NamedFile,
+        mut recall: impl FnMut(u32, &[u8]) -> Result<(), DamagedPlace>,
     ) -> Result<(), StateError> {
         let path = || self.folder.path(&named.name);
-        let io = |error| StateError::io(path(), Doing::Read, error);
+        let io = |error| StateError::io(path(), FileOperation::Read, error);
         let size = named.file.size().map_err(io)?;
         let mut chunk = Vec::new();
         for at in (0..size).step_by(CHUNK) {
@@ -196,9 +199,9 @@ impl Array {
         }
     }
 
-    fn put(&self, named: &Named, at: u64, bytes: &[u8]) -> Result<(), StateError> {
+    fn put(&self, named: &NamedFile, at: u64, bytes: &[u8]) -> Result<(), StateError> {
         let written = named.file.write(at, bytes);
-        written.map_err(|error| StateError::io(self.folder.path(&named.name), Doing::Write, error))
+        written.map_err(|error| StateError::io(self.folder.path(&named.name), FileOperation::Write, error))
     }
 
     /// Writes `bytes`, the content of the slots before `end`.
@@ -229,7 +232,7 @@ impl Array {
         let (at, bytes) = (u64::from(slots.start), self.slot_bytes as u64);
         match self.content.file.punch(at * bytes, slots.len() as u64 * bytes) {
             Err(error) if error.kind() != io::ErrorKind::Unsupported => {
-                Err(StateError::io(self.folder.path(&self.content.name), Doing::Write, error))
+                Err(StateError::io(self.folder.path(&self.content.name), FileOperation::Write, error))
             }
             _ => Ok(()),
         }
@@ -237,7 +240,7 @@ impl Array {
 
     fn damaged(&self, psn: Psn) -> StateError {
         let byte = u64::from(psn.get()) * self.slot_bytes as u64;
-        let place = Place::Content { slot: psn.get(), byte };
+        let place = DamagedPlace::Content { slot: psn.get(), byte };
         StateError::Damaged { path: self.folder.path(&self.content.name), place }
     }
 }
@@ -247,7 +250,7 @@ const fn byte_of(number: u32) -> u64 {
     number as u64 * BYTES as u64
 }
 
-impl BackingStore for Array {
+impl BackingStore for ArrayFiles {
     fn program(&mut self, first: Psn, slots: &mut dyn Iterator<Item = ProgrammedSlot<'_>>) {
         self.write(|array| {
             array.records.clear();
@@ -293,7 +296,7 @@ impl BackingStore for Array {
         self.write(|array| {
             if !array.synced.is_empty() {
                 let synced = array.folder.sync(&array.synced);
-                synced.map_err(|error| StateError::io(array.folder.path(""), Doing::Sync, error))?;
+                synced.map_err(|error| StateError::io(array.folder.path(""), FileOperation::Sync, error))?;
             }
             array.put_blocks(first, blocks)?;
             array.sums[slots.start as usize..slots.end as usize].fill(0);
@@ -304,23 +307,24 @@ impl BackingStore for Array {
     fn image(&mut self, image: ImageRecord<'_>) {
         self.write(|array| {
             let appended = array.images.append(image);
-            appended.map_err(|error| StateError::io(array.folder.path(array.images.name()), Doing::Write, error))
+            appended
+                .map_err(|error| StateError::io(array.folder.path(array.images.name()), FileOperation::Write, error))
         });
     }
 
-    fn read(&self, psn: Psn, into: &mut [u8]) -> Held {
+    fn read(&self, psn: Psn, into: &mut [u8]) -> StoredContent {
         let sum = self.sums[psn.index()];
         if sum == 0 {
-            return Held::Derived;
+            return StoredContent::Derived;
         }
         match self.content.file.read(u64::from(psn.get()) * self.slot_bytes as u64, into) {
-            Ok(()) if record::sum(into) == sum => return Held::Stored,
+            Ok(()) if record::sum(into) == sum => return StoredContent::Stored,
             Ok(()) => self.shared.note(self.damaged(psn)),
             Err(error) => {
-                self.shared.note(StateError::io(self.folder.path(&self.content.name), Doing::Read, error));
+                self.shared.note(StateError::io(self.folder.path(&self.content.name), FileOperation::Read, error));
             }
         }
-        Held::Damaged
+        StoredContent::Damaged
     }
 
     fn refuse(&self, psn: Psn) {
@@ -328,13 +332,13 @@ impl BackingStore for Array {
     }
 
     fn duplicate(&self) -> Box<dyn BackingStore> {
-        let mut copy = Copied::default();
+        let mut copy = SlotContents::default();
         let mut content = vec![0; self.slot_bytes];
         for psn in (0..self.sums.len() as u32).map(Psn::new) {
             match self.read(psn, &mut content) {
-                Held::Stored => copy.keep(psn, &content),
-                Held::Derived => {}
-                Held::Damaged => copy.lose(psn),
+                StoredContent::Stored => copy.keep(psn, &content),
+                StoredContent::Derived => {}
+                StoredContent::Damaged => copy.lose(psn),
             }
         }
         Box::new(copy)

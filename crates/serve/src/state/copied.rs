@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use base::units::{BlockId, Psn};
-use flash::nand::{BackingStore, BlockRecord, Held, ImageRecord, ProgrammedSlot, SlotRecord};
+use flash::nand::{BackingStore, BlockRecord, ImageRecord, ProgrammedSlot, SlotRecord, StoredContent};
 
 /// The content of each slot; none for damaged content.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Copied(BTreeMap<u32, Option<Box<[u8]>>>);
+pub(super) struct SlotContents(BTreeMap<u32, Option<Box<[u8]>>>);
 
-impl Copied {
+impl SlotContents {
     pub(super) fn keep(&mut self, psn: Psn, content: &[u8]) {
         self.0.insert(psn.get(), Some(content.into()));
     }
@@ -20,7 +20,7 @@ impl Copied {
     }
 }
 
-impl BackingStore for Copied {
+impl BackingStore for SlotContents {
     fn program(&mut self, first: Psn, slots: &mut dyn Iterator<Item = ProgrammedSlot<'_>>) {
         for (psn, (_, content)) in (first.get()..).zip(slots) {
             self.0.remove(&psn);
@@ -38,13 +38,13 @@ impl BackingStore for Copied {
 
     fn image(&mut self, _image: ImageRecord<'_>) {}
 
-    fn read(&self, psn: Psn, into: &mut [u8]) -> Held {
+    fn read(&self, psn: Psn, into: &mut [u8]) -> StoredContent {
         match self.0.get(&psn.get()) {
-            None => Held::Derived,
-            Some(None) => Held::Damaged,
+            None => StoredContent::Derived,
+            Some(None) => StoredContent::Damaged,
             Some(Some(content)) => {
                 into.copy_from_slice(content);
-                Held::Stored
+                StoredContent::Stored
             }
         }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ssd::ResolvedDevice;
 
-use super::error::{Doing, StateError};
+use super::error::{FileOperation, StateError};
 use super::lock::{self, Lock, Refusal};
 use super::{MAIN, SLC, State, array, check_device, folder, format};
 
@@ -27,13 +27,13 @@ impl StateDir {
     pub fn lock(path: &Path, resolved: &ResolvedDevice) -> Result<Self, StateError> {
         check_device(resolved)?;
         let io = |doing| move |error| StateError::io(path.to_owned(), doing, error);
-        let found = folder::names(path).map_err(io(Doing::Read))?;
+        let found = folder::names(path).map_err(io(FileOperation::Read))?;
         let is_made = found.is_none();
         if is_made {
             if let Some(parent) = path.parent() {
-                fs::create_dir_all(parent).map_err(io(Doing::Create))?;
+                fs::create_dir_all(parent).map_err(io(FileOperation::Create))?;
             }
-            DirBuilder::new().mode(0o700).create(path).map_err(io(Doing::Create))?;
+            DirBuilder::new().mode(0o700).create(path).map_err(io(FileOperation::Create))?;
         }
         let is_ours = |name: &str| {
             let of_array = [MAIN, SLC].iter().flat_map(|array| array::names(array)).any(|ours| name.starts_with(&ours));
@@ -46,7 +46,7 @@ impl StateDir {
         }
         let lock = Lock::take(path).map_err(|refusal| match refusal {
             Refusal::Taken(process) => StateError::Locked { dir: path.to_owned(), process },
-            Refusal::Io(error) => StateError::io(path.join(lock::NAME), Doing::Create, error),
+            Refusal::Io(error) => StateError::io(path.join(lock::NAME), FileOperation::Create, error),
         })?;
         Ok(Self { path: path.to_owned(), lock: Some(lock), is_made })
     }

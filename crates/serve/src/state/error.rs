@@ -14,7 +14,7 @@ pub enum StateError {
         /// The file or directory.
         path: PathBuf,
         /// The operation.
-        doing: Doing,
+        doing: FileOperation,
         /// The error of the operating system.
         error: Arc<io::Error>,
     },
@@ -58,7 +58,7 @@ pub enum StateError {
         /// The damaged file.
         path: PathBuf,
         /// The damaged place in the file.
-        place: Place,
+        place: DamagedPlace,
     },
     /// The device needs capacitors to survive a power cut, but a killed process cannot use any.
     Capacitors {
@@ -74,7 +74,7 @@ pub enum StateError {
 
 /// An operation on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doing {
+pub enum FileOperation {
     /// Creating the file.
     Create,
     /// Reading the file.
@@ -98,7 +98,7 @@ pub struct Difference {
 
 /// A damaged place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum DamagedPlace {
     /// The file as a whole.
     Whole,
     /// The length of the file.
@@ -129,7 +129,7 @@ pub enum Place {
     },
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for DamagedPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Whole => f.write_str("has changed since it was written"),
@@ -151,10 +151,10 @@ impl fmt::Display for StateError {
         match self {
             Self::Io { path, doing, error } => {
                 let doing = match doing {
-                    Doing::Create => "created",
-                    Doing::Read => "read",
-                    Doing::Write => "written",
-                    Doing::Sync => "synchronised with its disk",
+                    FileOperation::Create => "created",
+                    FileOperation::Read => "read",
+                    FileOperation::Write => "written",
+                    FileOperation::Sync => "synchronised with its disk",
                 };
                 write!(f, "{}: cannot be {doing}: {error}", path.display())?;
                 match error.kind() {

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use ssd::ResolvedDevice;
 
 use super::VERSION;
-use super::error::{Difference, Doing, Place, StateError};
+use super::error::{DamagedPlace, Difference, FileOperation, StateError};
 use super::folder::Folder;
 
 /// The name of the file.
@@ -62,7 +62,7 @@ impl Format {
     pub(super) fn write(&self, folder: &Arc<dyn Folder>) -> Result<(), StateError> {
         let text = toml::to_string(self).expect("a table is text");
         let text = format!("{FIRST}{:08x}\n{text}", crc32fast::hash(text.as_bytes()));
-        let io = |error| StateError::io(folder.path(NAME), Doing::Create, error);
+        let io = |error| StateError::io(folder.path(NAME), FileOperation::Create, error);
         let file = folder.open(NEW).map_err(io)?;
         file.set_size(0).map_err(io)?;
         file.write(0, text.as_bytes()).map_err(io)?;
@@ -71,11 +71,11 @@ impl Format {
 
     pub(super) fn read(folder: &Arc<dyn Folder>) -> Result<Self, StateError> {
         let path = folder.path(NAME);
-        let io = |error| StateError::io(path.clone(), Doing::Read, error);
+        let io = |error| StateError::io(path.clone(), FileOperation::Read, error);
         let file = folder.open(NAME).map_err(io)?;
         let mut bytes = vec![0; file.size().map_err(io)? as usize];
         file.read(0, &mut bytes).map_err(io)?;
-        let damaged = || StateError::Damaged { path: path.clone(), place: Place::Whole };
+        let damaged = || StateError::Damaged { path: path.clone(), place: DamagedPlace::Whole };
         let text = String::from_utf8(bytes).map_err(|_| damaged())?;
         let (sum, text) = text.strip_prefix(FIRST).and_then(|rest| rest.split_once('\n')).ok_or_else(damaged)?;
         if sum != format!("{:08x}", crc32fast::hash(text.as_bytes())) {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use flash::nand::ImageRecord;
 
-use super::error::{Doing, Place, StateError};
+use super::error::{DamagedPlace, FileOperation, StateError};
 use super::folder::{Folder, Raw};
 
 /// Bytes of the header of an entry.
@@ -25,7 +25,7 @@ const SMALL: u64 = if cfg!(test) { 1 << 12 } else { 1 << 20 };
 
 /// The position of the last entry of a place.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct ImageEntry {
     at: u64,
     len: u64,
 }
@@ -40,7 +40,7 @@ pub(super) struct ImageLog {
     end: u64,
     /// Bytes of the entries that count.
     live: u64,
-    entries: Vec<[Option<Entry>; 2]>,
+    entries: Vec<[Option<ImageEntry>; 2]>,
     bytes: Vec<u8>,
 }
 
@@ -65,12 +65,13 @@ impl ImageLog {
     /// Creates an empty log; earlier content of the file is removed.
     pub(super) fn create(folder: &Arc<dyn Folder>, name: String, is_synced: bool) -> Result<Self, StateError> {
         let log = Self::over(folder, name, is_synced)?;
-        log.file.set_size(0).map_err(|error| StateError::io(folder.path(&log.name), Doing::Write, error))?;
+        log.file.set_size(0).map_err(|error| StateError::io(folder.path(&log.name), FileOperation::Write, error))?;
         Ok(log)
     }
 
     fn over(folder: &Arc<dyn Folder>, name: String, is_synced: bool) -> Result<Self, StateError> {
-        let file = folder.open(&name).map_err(|error| StateError::io(folder.path(&name), Doing::Create, error))?;
+        let file =
+            folder.open(&name).map_err(|error| StateError::io(folder.path(&name), FileOperation::Create, error))?;
         let folder = Arc::clone(folder);
         Ok(Self { folder, name, file, is_synced, end: 0, live: 0, entries: Vec::new(), bytes: Vec::new() })
     }
@@ -88,12 +89,12 @@ impl ImageLog {
             let path = path.clone();
             move |error| StateError::io(path, doing, error)
         };
-        let size = log.file.size().map_err(io(Doing::Read))?;
+        let size = log.file.size().map_err(io(FileOperation::Read))?;
         let mut words = Vec::new();
         while log.end + HEADER as u64 <= size {
             let mut header = [0; HEADER];
-            log.file.read(log.end, &mut header).map_err(io(Doing::Read))?;
-            let damaged = || StateError::Damaged { path: path.clone(), place: Place::Record { byte: log.end } };
+            log.file.read(log.end, &mut header).map_err(io(FileOperation::Read))?;
+            let damaged = || StateError::Damaged { path: path.clone(), place: DamagedPlace::Record { byte: log.end } };
             let (page, version, count) = (small(&header, 0), small(&header, 4), small(&header, 12));
             if header[BODY..] != check(log.end, &header[..BODY]) || header[8] > 1 {
                 return Err(damaged());
@@ -103,7 +104,7 @@ impl ImageLog {
                 break;
             }
             log.bytes.resize(len as usize, 0);
-            log.file.read(log.end + HEADER as u64, &mut log.bytes).map_err(io(Doing::Read))?;
+            log.file.read(log.end + HEADER as u64, &mut log.bytes).map_err(io(FileOperation::Read))?;
             if crc32fast::hash(&log.bytes) != small(&header, 16) {
                 return Err(damaged());
             }
@@ -112,7 +113,7 @@ impl ImageLog {
             recall(ImageRecord { page, place: header[8], version, entries: &words });
             log.note(page, header[8], HEADER as u64 + len);
         }
-        log.file.set_size(log.end).map_err(io(Doing::Write))?;
+        log.file.set_size(log.end).map_err(io(FileOperation::Write))?;
         Ok(log)
     }
 
@@ -126,7 +127,7 @@ impl ImageLog {
         if self.entries.len() <= page as usize {
             self.entries.resize(page as usize + 1, [None; 2]);
         }
-        let entry = Entry { at: self.end, len };
+        let entry = ImageEntry { at: self.end, len };
         let before = self.entries[page as usize][usize::from(place)].replace(entry);
         self.live = self.live + len - before.map_or(0, |before| before.len);
         self.end += len;

@@ -17,12 +17,12 @@ pub(super) const BYTES: usize = 32;
 /// Bytes of a record before its checksum.
 const BODY: usize = 28;
 
-pub(super) type Record = [u8; BYTES];
+pub(super) type RecordBytes = [u8; BYTES];
 
 /// The file to which a record belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Of {
+pub(super) enum RecordFile {
     Slot = 1,
     Block = 2,
 }
@@ -46,7 +46,7 @@ pub(super) fn sum(content: &[u8]) -> u32 {
     crc32fast::hash(content).max(1)
 }
 
-fn check(of: Of, number: u32, body: &[u8]) -> [u8; 4] {
+fn check(of: RecordFile, number: u32, body: &[u8]) -> [u8; 4] {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&[of as u8]);
     hasher.update(&number.to_le_bytes());
@@ -54,7 +54,7 @@ fn check(of: Of, number: u32, body: &[u8]) -> [u8; 4] {
     hasher.finalize().to_le_bytes()
 }
 
-fn seal(of: Of, number: u32, mut record: Record) -> Record {
+fn seal(of: RecordFile, number: u32, mut record: RecordBytes) -> RecordBytes {
     let check = check(of, number, &record[..BODY]);
     record[BODY..].copy_from_slice(&check);
     record
@@ -65,7 +65,7 @@ pub(super) fn is_blank(record: &[u8]) -> bool {
     record.iter().all(|byte| *byte == 0)
 }
 
-fn is_whole(of: Of, number: u32, record: &[u8]) -> bool {
+fn is_whole(of: RecordFile, number: u32, record: &[u8]) -> bool {
     check(of, number, &record[..BODY]) == record[BODY..]
 }
 
@@ -78,7 +78,7 @@ fn word(record: &[u8], at: usize) -> u64 {
 }
 
 /// The record of a slot. `sum` is the checksum of the content; zero if no content is stored.
-pub(super) fn of_slot(number: u32, slot: SlotRecord, sum: u32) -> Record {
+pub(super) fn of_slot(number: u32, slot: SlotRecord, sum: u32) -> RecordBytes {
     let mut record = [0; BYTES];
     let kind = match slot.spare {
         Spare::Empty => EMPTY,
@@ -96,13 +96,13 @@ pub(super) fn of_slot(number: u32, slot: SlotRecord, sum: u32) -> Record {
     (record[12], record[13]) = (kind, flags | slot.stream.number() << NUMBER);
     record[16..24].copy_from_slice(&slot.opened.to_le_bytes());
     record[24..28].copy_from_slice(&sum.to_le_bytes());
-    seal(Of::Slot, number, record)
+    seal(RecordFile::Slot, number, record)
 }
 
 /// The slot of a record, and the checksum of its content; `None` if the record is damaged.
 pub(super) fn slot(number: u32, record: &[u8]) -> Option<(SlotRecord, u32)> {
     let flags = record[13];
-    if !is_whole(Of::Slot, number, record) {
+    if !is_whole(RecordFile::Slot, number, record) {
         return None;
     }
     let stream = if flags & COPIES == 0 { Stream::host } else { Stream::copies };
@@ -124,18 +124,18 @@ pub(super) fn slot(number: u32, record: &[u8]) -> Option<(SlotRecord, u32)> {
     Some((slot, small(record, 24)))
 }
 
-pub(super) fn of_block(number: u32, block: BlockRecord) -> Record {
+pub(super) fn of_block(number: u32, block: BlockRecord) -> RecordBytes {
     let mut record = [0; BYTES];
     record[..4].copy_from_slice(&block.erases.to_le_bytes());
     record[4] = if block.bad { BAD } else { 0 } | if block.dead { DEAD } else { 0 };
     record[8..16].copy_from_slice(&block.openings.to_le_bytes());
     record[16..20].copy_from_slice(&block.slc_erases.to_le_bytes());
-    seal(Of::Block, number, record)
+    seal(RecordFile::Block, number, record)
 }
 
 /// The block of a record; `None` if it is damaged.
 pub(super) fn block(number: u32, record: &[u8]) -> Option<BlockRecord> {
-    let is_ours = is_whole(Of::Block, number, record) && record[4] <= (BAD | DEAD);
+    let is_ours = is_whole(RecordFile::Block, number, record) && record[4] <= (BAD | DEAD);
     let (erases, slc_erases) = (small(record, 0), small(record, 16));
     let [bad, dead] = [BAD, DEAD].map(|flag| record[4] & flag != 0);
     let block = BlockRecord { erases, slc_erases, bad, dead, openings: word(record, 8) };

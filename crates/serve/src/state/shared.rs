@@ -9,14 +9,14 @@ use super::error::StateError;
 const KEPT: usize = 64;
 
 #[derive(Debug, Default)]
-pub(super) struct Shared {
+pub(super) struct StateHealth {
     has_failed: AtomicBool,
     failure: Mutex<Option<StateError>>,
     /// Damage that the drive reported as uncorrectable reads.
     damage: Mutex<Vec<StateError>>,
 }
 
-impl Shared {
+impl StateHealth {
     pub(super) fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::Acquire)
     }

@@ -18,7 +18,7 @@ use study::catalogue::Device;
 use super::journal::Kind;
 use super::play::{Ended, Play, PlayError};
 use super::stamp::{Origin, origin};
-use crate::{Answer, Disk, Failed, Job, Operation, Returned};
+use crate::{Disk, Job, JobFailure, JobResult, Operation, ResultCallback};
 
 /// A message to the thread of the drive.
 enum Message {
@@ -96,7 +96,7 @@ impl Disk for Live {
         if let Err(unsent) = self.inbox.send(Message::Job(job))
             && let Message::Job(job) = unsent.0
         {
-            (job.answer)(Err(Failed::NoPower));
+            (job.answer)(Err(JobFailure::NoPower));
         }
     }
 }
@@ -107,7 +107,7 @@ struct Served {
     content: File,
     /// The offset of each write's content in the journal; `None` for other requests.
     places: Vec<Option<u64>>,
-    answers: Vec<Option<Answer>>,
+    answers: Vec<Option<ResultCallback>>,
     jobs: Receiver<Message>,
 }
 
@@ -156,7 +156,7 @@ impl Served {
         let Job { operation, start, sectors, answer, .. } = job;
         let capacity = self.play.drive().capacity().get();
         if start.get().checked_add(sectors.get()).is_none_or(|end| end > capacity) {
-            answer(Err(Failed::Drive(ssd::Status::OutOfRange)));
+            answer(Err(JobFailure::Drive(ssd::Status::OutOfRange)));
             return Ok(());
         }
         let (kind, data) = match operation {
@@ -170,12 +170,12 @@ impl Served {
             | Operation::ManageZone(_)
             | Operation::ManageZones(_)
             | Operation::UpdateHandles(_) => {
-                answer(Err(Failed::Drive(ssd::Status::InvalidOpcode)));
+                answer(Err(JobFailure::Drive(ssd::Status::InvalidOpcode)));
                 return Ok(());
             }
         };
         if sectors.is_zero() && kind != Kind::Flush {
-            answer(Ok(Returned::default()));
+            answer(Ok(JobResult::default()));
             return Ok(());
         }
         self.answers.push(Some(answer));
@@ -189,9 +189,9 @@ impl Served {
         for Ended { of, good, data } in self.play.take_ended() {
             let Some(answer) = self.answers[of as usize].take() else { continue };
             if good {
-                answer(Ok(Returned { data: self.bytes(&data)?, address: None }));
+                answer(Ok(JobResult { data: self.bytes(&data)?, address: None }));
             } else {
-                answer(Err(Failed::Drive(ssd::Status::Uncorrectable)));
+                answer(Err(JobFailure::Drive(ssd::Status::Uncorrectable)));
             }
         }
         Ok(())

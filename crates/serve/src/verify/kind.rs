@@ -2,7 +2,7 @@
 
 use ssd::ZoneAction;
 
-use crate::{Failed, Operation};
+use crate::{JobFailure, Operation};
 
 /// The kind of a request, without the content that it brings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub(super) enum Outcome {
 impl Outcome {
     const ALL: [Self; 3] = [Self::Partial, Self::Done, Self::Nothing];
 
-    pub(super) fn of<T>(kind: Kind, result: &Result<T, Failed>) -> Self {
+    pub(super) fn of<T>(kind: Kind, result: &Result<T, JobFailure>) -> Self {
         match result {
             Ok(_) => Self::Done,
             // Write Zeroes may be several requests of the drive, of which some have succeeded.

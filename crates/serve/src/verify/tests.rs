@@ -193,7 +193,7 @@ fn a_flush_covers_what_was_answered_before_it_came() {
     bench.write(3, &[7]);
     let flush = bench.begin(&Operation::Flush, 0, 0);
     let at = bench.at();
-    bench.0.end(at, flush, &Operation::Flush, 0..0, Err(Failed::Drive(ssd::Status::ReadOnly)));
+    bench.0.end(at, flush, &Operation::Flush, 0..0, Err(JobFailure::Drive(ssd::Status::ReadOnly)));
     bench.0.power_cut();
     bench.right(3, &[0]);
 }
@@ -275,14 +275,14 @@ fn a_write_that_failed_may_have_done_its_work_and_a_read_that_failed_counts() {
     bench.flush();
     let ticket = bench.begin(&two, 0, 2);
     let at = bench.at();
-    bench.0.end(at, ticket, &two, 0..2, Err(Failed::Drive(ssd::Status::ReadOnly)));
+    bench.0.end(at, ticket, &two, 0..2, Err(JobFailure::Drive(ssd::Status::ReadOnly)));
     bench.flush();
     bench.right(0, &[2, 1]);
     bench.wrong(0, &[1], "sector 0 holds older data");
     bench.wrong(1, &[2], "sector 1 holds");
     let ticket = bench.begin(&Operation::Read, 0, 4);
     let at = bench.at();
-    bench.0.end(at, ticket, &Operation::Read, 0..4, Err(Failed::Drive(ssd::Status::Uncorrectable)));
+    bench.0.end(at, ticket, &Operation::Read, 0..4, Err(JobFailure::Drive(ssd::Status::Uncorrectable)));
     assert_eq!(bench.0.status().unreadable, 4);
     bench.right(2, &[0]);
     bench.write(3, &[3]);

@@ -22,10 +22,10 @@ const PATIENCE: u32 = 240;
 
 /// The watchers of a drive.
 #[derive(Default)]
-pub(super) struct Feed(Mutex<State>);
+pub(super) struct Feed(Mutex<FeedState>);
 
 #[derive(Default)]
-struct State {
+struct FeedState {
     watchers: Vec<Watcher>,
     /// The points of the past, in JSON.
     past: VecDeque<String>,
@@ -58,7 +58,7 @@ fn event(name: &str, data: &str) -> String {
 }
 
 impl Feed {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FeedState> {
         // The state is consistent between any two operations, so a poisoned lock does no harm.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -173,7 +173,7 @@ impl Frames {
             self.window.pop_front();
         }
         self.window.push_back(before.counters.clone());
-        let between = Between::new(&before, &now);
+        let between = ObservationPair::new(&before, &now);
         let recent = self.window.front().and_then(|from| write_amplification(from, &now.counters));
         let new = incidents.after(self.told);
         self.told = new.last().map_or(self.told, |incident| incident.number);
@@ -257,7 +257,7 @@ fn note_drives(before: &RaidStatus, now: &RaidStatus, incidents: &Incidents) {
 }
 
 /// Two observations, to compute differences.
-struct Between<'a> {
+struct ObservationPair<'a> {
     before: &'a Observation,
     now: &'a Observation,
     /// Seconds of the wall clock between the observations.
@@ -265,7 +265,7 @@ struct Between<'a> {
     simulated: Span,
 }
 
-impl<'a> Between<'a> {
+impl<'a> ObservationPair<'a> {
     fn new(before: &'a Observation, now: &'a Observation) -> Self {
         let wall_s = now.uptime.saturating_sub(before.uptime).as_secs_f64();
         Self { before, now, wall_s, simulated: now.now.saturating_since(before.now) }

@@ -9,7 +9,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::Watched;
+use super::WatchedDrive;
 use super::feed::Feed;
 use super::frame::Frames;
 
@@ -25,7 +25,7 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    pub(super) fn start(drive: Arc<Watched>, feed: Arc<Feed>) -> io::Result<Self> {
+    pub(super) fn start(drive: Arc<WatchedDrive>, feed: Arc<Feed>) -> io::Result<Self> {
         let (stop, stopped) = channel();
         let thread = std::thread::Builder::new().name("watch".to_owned()).spawn(move || {
             let mut frames = Frames::default();

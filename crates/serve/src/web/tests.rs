@@ -16,13 +16,13 @@ use crate::engine::tests::small;
 use crate::engine::tests::zones::zoned;
 use crate::engine::{Fault, Pace};
 use crate::http::tests::asked;
-use crate::{Disk, Engine, EngineOptions, Failed, Job, Operation};
+use crate::{Disk, Engine, EngineOptions, Job, JobFailure, Operation};
 
 fn engine() -> (Engine, SocketAddr, String) {
     served(None)
 }
 
-fn served(verify: Option<crate::engine::OnViolation>) -> (Engine, SocketAddr, String) {
+fn served(verify: Option<crate::engine::ViolationCallback>) -> (Engine, SocketAddr, String) {
     of(EngineOptions { verify, ..EngineOptions::new(small("")) })
 }
 
@@ -35,11 +35,11 @@ fn of(options: EngineOptions) -> (Engine, SocketAddr, String) {
     (Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}")), at, token)
 }
 
-fn ask(drive: &Engine, operation: Operation, start: u64) -> Result<Vec<u8>, Failed> {
+fn ask(drive: &Engine, operation: Operation, start: u64) -> Result<Vec<u8>, JobFailure> {
     ask_for(drive, operation, start, 8)
 }
 
-fn ask_for(drive: &Engine, operation: Operation, start: u64, sectors: u64) -> Result<Vec<u8>, Failed> {
+fn ask_for(drive: &Engine, operation: Operation, start: u64, sectors: u64) -> Result<Vec<u8>, JobFailure> {
     let (to, result) = channel();
     let answer = Box::new(move |result| to.send(result).expect("somebody waits"));
     drive.submit(Job::new(operation, Lba::new(start), Sectors::new(sectors), answer));
@@ -47,11 +47,11 @@ fn ask_for(drive: &Engine, operation: Operation, start: u64, sectors: u64) -> Re
 }
 
 /// The server-sent events of a page.
-struct Watching {
+struct EventStream {
     stream: BufReader<TcpStream>,
 }
 
-impl Watching {
+impl EventStream {
     fn new(at: SocketAddr) -> Self {
         let mut stream = TcpStream::connect(at).expect("somebody listens");
         stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a socket");
@@ -94,7 +94,7 @@ fn post(at: SocketAddr, path: &str, token: Option<&str>) -> String {
 #[test]
 fn the_events_say_what_the_drive_does() {
     let (drive, at, _) = engine();
-    let mut watching = Watching::new(at);
+    let mut watching = EventStream::new(at);
     assert_eq!(watching.next("hello")["device"], "small");
     watching.next("past");
     watching.next("frame");
@@ -131,7 +131,7 @@ fn the_events_say_what_the_drive_does() {
     let blocks: u64 = wear["blocks"].as_array().expect("classes").iter().filter_map(Value::as_u64).sum();
     assert!(blocks > 0 && wear["least"].as_u64() <= wear["most"].as_u64(), "{wear}");
     // A later watcher gets the earlier points.
-    let mut later = Watching::new(at);
+    let mut later = EventStream::new(at);
     assert!(!later.next("past").as_array().expect("points").is_empty());
     later.next("wear");
     drop(drive.stop());
@@ -140,7 +140,7 @@ fn the_events_say_what_the_drive_does() {
 #[test]
 fn the_power_is_cut_with_the_token_and_not_without() {
     let (drive, at, token) = engine();
-    let mut watching = Watching::new(at);
+    let mut watching = EventStream::new(at);
     watching.until(|frame| frame["is_on"] == true);
     let wrong = "0".repeat(token.len());
     for (path, token) in
@@ -157,7 +157,7 @@ fn the_power_is_cut_with_the_token_and_not_without() {
 
     let cut = post(at, "/power/cut", Some(&token));
     assert!(cut.starts_with("HTTP/1.1 200 ") && cut.contains("the power is cut: 0 requests"), "{cut}");
-    assert_eq!(ask(&drive, Operation::Read, 0), Err(Failed::NoPower));
+    assert_eq!(ask(&drive, Operation::Read, 0), Err(JobFailure::NoPower));
     let told = watching.until(|frame| frame["is_on"] == false);
     assert_eq!((&told["power_cuts"], &told["incidents"][0]["kind"]), (&1.into(), &"power".into()));
     let again = post(at, "/power/cut", Some(&token));
@@ -173,11 +173,11 @@ fn the_power_is_cut_with_the_token_and_not_without() {
 fn failures_are_incidents() {
     let (drive, at, _) = engine();
     assert_eq!(ask(&drive, Operation::Write { data: vec![7; 4096], fua: true }, 0), Ok(Vec::new()));
-    let mut watching = Watching::new(at);
+    let mut watching = EventStream::new(at);
     watching.next("frame");
-    let fault = Fault { operation: flash::nand::Failing::Read, after: 0, count: 1, drive: None };
+    let fault = Fault { operation: flash::nand::FaultKind::Read, after: 0, count: 1, drive: None };
     assert!(drive.command(Command::Fault(fault)).is_ok());
-    assert_eq!(ask(&drive, Operation::Read, 0), Err(Failed::Drive(ssd::Status::Uncorrectable)));
+    assert_eq!(ask(&drive, Operation::Read, 0), Err(JobFailure::Drive(ssd::Status::Uncorrectable)));
     let mut texts = Vec::new();
     while !texts.contains(&"1 request failed".to_owned()) {
         let told = watching.until(|frame| frame["incidents"].as_array().is_some_and(|all| !all.is_empty()));
@@ -196,7 +196,7 @@ fn failures_are_incidents() {
 #[test]
 fn the_page_says_what_was_verified() {
     let (drive, at, _) = served(Some(Box::new(|_| {})));
-    let mut watching = Watching::new(at);
+    let mut watching = EventStream::new(at);
     assert_eq!(watching.next("frame")["health"]["verified"], serde_json::json!({ "sectors": 0, "violations": 0 }));
     assert_eq!(ask(&drive, Operation::Write { data: vec![7; 4096], fua: true }, 0), Ok(Vec::new()));
     assert_eq!(ask(&drive, Operation::Read, 0), Ok(vec![7; 4096]));
@@ -222,7 +222,7 @@ fn the_page_and_the_metrics_are_at_one_address() {
 #[test]
 fn a_drive_with_zones_shows_their_states_and_write_pointers() {
     let (drive, at, _) = of(EngineOptions { zones: true, ..EngineOptions::new(zoned("")) });
-    let mut watching = Watching::new(at);
+    let mut watching = EventStream::new(at);
     // Half of a zone of 128 KiB, whose size and capacity are equal.
     assert_eq!(ask_for(&drive, Operation::Write { data: vec![1; 64 << 10], fua: false }, 0, 128), Ok(Vec::new()));
     let zones = (0..20).map(|_| watching.next("zones")).find(|zones| zones["written"][0] == 50).expect("it is shown");
@@ -236,7 +236,7 @@ fn a_drive_with_zones_shows_their_states_and_write_pointers() {
 fn a_drive_with_data_placement_shows_its_handles() {
     let device = Device::open_with("demo", ["ftl.superblock-dies=4", "ftl.fdp.handles=3"]);
     let (drive, at, _) = of(EngineOptions::new(device.unwrap_or_else(|faults| panic!("{faults}"))));
-    let mut watching = Watching::new(at);
+    let mut watching = EventStream::new(at);
     let (to, result) = channel();
     let write = Operation::Write { data: vec![1; 1 << 20], fua: true };
     let job = Job::new(write, Lba::new(0), Sectors::new(2048), move |result| to.send(result).expect("somebody waits"));

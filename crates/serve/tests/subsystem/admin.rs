@@ -3,12 +3,14 @@
 use nvme::{DISCOVERY_NQN, HostCommand, HostConfig, Status, discovery_records, opcode};
 use serve::engine::Pace;
 
-use super::host::{ENABLE, HOST_NQN, Link, SMALL, Served, Setting, connect, group_page, patient, smart};
+use super::host::{
+    ENABLE, HOST_NQN, HostConnection, SMALL, ServerSettings, SubsystemServer, connect, group_page, patient, smart,
+};
 
 #[test]
 fn discovery_names_the_subsystem_and_its_port() {
-    let served = Served::small();
-    let mut discovery = Link::open(served.address, HostConfig::default());
+    let served = SubsystemServer::small();
+    let mut discovery = HostConnection::open(served.address, HostConfig::default());
     discovery.done(HostCommand::connect(&connect(DISCOVERY_NQN, 0, u16::MAX)));
     discovery.done(HostCommand::property_set(0x14, ENABLE));
     let records = discovery_records(&discovery.done(HostCommand::log_page(0x70, 0, 0, 2048)).data);
@@ -20,8 +22,8 @@ fn discovery_names_the_subsystem_and_its_port() {
 #[test]
 fn hosts_that_are_not_listed_are_refused() {
     let other = "nqn.2014-08.org.nvmexpress:uuid:other".to_owned();
-    let served = Served::new(Setting { hosts: Some(vec![other.clone()]), ..Setting::default() });
-    let mut link = Link::open(served.address, HostConfig::default());
+    let served = SubsystemServer::new(ServerSettings { hosts: Some(vec![other.clone()]), ..ServerSettings::default() });
+    let mut link = HostConnection::open(served.address, HostConfig::default());
     let refused = link.run(HostCommand::connect(&connect(&served.nqn, 0, u16::MAX)));
     assert_eq!(refused.status.bare(), Status::CONNECT_INVALID_HOST);
     let listed = nvme::ConnectRequest { host_nqn: other, ..connect(&served.nqn, 0, u16::MAX) };
@@ -32,13 +34,13 @@ fn hosts_that_are_not_listed_are_refused() {
 #[test]
 fn controllers_and_queues_have_their_limits() {
     let limits = nvme_limits(2, 2);
-    let served = Served::new(Setting { limits, ..Setting::default() });
-    let (_first, controller) = Link::admin(&served);
-    let (second, _) = Link::admin(&served);
-    let mut third = Link::open(served.address, HostConfig::default());
+    let served = SubsystemServer::new(ServerSettings { limits, ..ServerSettings::default() });
+    let (_first, controller) = HostConnection::admin(&served);
+    let (second, _) = HostConnection::admin(&served);
+    let mut third = HostConnection::open(served.address, HostConfig::default());
     let request = HostCommand::connect(&connect(&served.nqn, 0, u16::MAX));
     assert_eq!(third.fails(request.clone()), Status::CONNECT_CONTROLLER_BUSY);
-    let mut io = Link::open(served.address, HostConfig::default());
+    let mut io = HostConnection::open(served.address, HostConfig::default());
     let refused = io.fails(HostCommand::connect(&connect(&served.nqn, 3, controller)));
     assert_eq!(refused, Status::CONNECT_INVALID_PARAMETERS);
     io.done(HostCommand::connect(&connect(&served.nqn, 2, controller)));
@@ -54,9 +56,9 @@ fn nvme_limits(controllers: u16, io_queues: u16) -> serve::nvme_tcp::NvmeLimits 
 
 #[test]
 fn health_follows_what_the_host_writes_and_reads() {
-    let served = Served::small();
-    let (mut admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
+    let served = SubsystemServer::small();
+    let (mut admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
     let page = admin.done(HostCommand::log_page(2, 0xffff_ffff, 0, 512)).data;
     assert_eq!(page[0], 0, "no critical warning");
     assert_eq!(page[1..3], [0, 0], "the drive has no thermal model");
@@ -75,13 +77,13 @@ fn health_follows_what_the_host_writes_and_reads() {
 
 #[test]
 fn wear_is_counted_and_not_assumed() {
-    let served = Served::of(&SMALL.replace(
+    let served = SubsystemServer::of(&SMALL.replace(
         "flash = { part = \"dirik-2009\",",
         "flash = { custom-part = { like = \"dirik-2009\", endurance = 4 },",
     ));
-    let (mut admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
-    let used = |admin: &mut Link| admin.done(HostCommand::log_page(2, 0xffff_ffff, 0, 512)).data[5];
+    let (mut admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
+    let used = |admin: &mut HostConnection| admin.done(HostCommand::log_page(2, 0xffff_ffff, 0, 512)).data[5];
     assert_eq!(used(&mut admin), 0);
     for _ in 0..8 {
         let capacity = serve::Disk::capacity(&served.engine).get();
@@ -95,16 +97,16 @@ fn wear_is_counted_and_not_assumed() {
 
 #[test]
 fn a_write_cache_that_is_switched_off_holds_nothing_back() {
-    let served = Served::small();
-    let (mut admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
+    let served = SubsystemServer::small();
+    let (mut admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
     assert_eq!(admin.done(HostCommand::get_features(6, 0)).result, 1);
     admin.done(HostCommand::set_features(6, 0));
     io.done(HostCommand::write(1, 0, 1, vec![7; 512]));
     served.engine.command(serve::engine::Command::PowerCut).expect("it was on");
     served.engine.command(serve::engine::Command::PowerOn).expect("it was off");
-    let (_admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
+    let (_admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
     assert_eq!(io.done(HostCommand::read(1, 0, 1, 512)).data, vec![7; 512]);
 }
 
@@ -112,8 +114,8 @@ fn a_write_cache_that_is_switched_off_holds_nothing_back() {
 fn power_states_are_the_drives() {
     let states =
         "power = { controller = { active = '1W', idle = '1W' }, operational = [{ power = '3W' }, { power = '2W' }] }\n";
-    let served = Served::of(&format!("{SMALL}{states}"));
-    let (mut admin, _) = Link::admin(&served);
+    let served = SubsystemServer::of(&format!("{SMALL}{states}"));
+    let (mut admin, _) = HostConnection::admin(&served);
     let identify = admin.done(HostCommand::identify(1, 0, 0)).data;
     assert_eq!(identify[263], 1, "NPSS");
     assert_eq!(identify[2048..2050], 300_u16.to_le_bytes(), "3 W in hundredths");
@@ -124,10 +126,10 @@ fn power_states_are_the_drives() {
 
 #[test]
 fn a_silent_host_loses_its_controller_and_another_queue_learns_it() {
-    let served = Served::small();
+    let served = SubsystemServer::small();
     let request = nvme::ConnectRequest { keep_alive: 200, ..connect(&served.nqn, 0, u16::MAX) };
-    let (mut admin, controller) = Link::admin_with(&served, request);
-    let mut io = Link::io(&served, controller, 1);
+    let (mut admin, controller) = HostConnection::admin_with(&served, request);
+    let mut io = HostConnection::io(&served, controller, 1);
     served.await_end("keep alive timeout has passed");
     assert!(admin.is_closed() && io.is_closed());
 }
@@ -136,23 +138,23 @@ fn a_silent_host_loses_its_controller_and_another_queue_learns_it() {
 fn a_shutdown_flushes_the_drive() {
     // At this pace the flush takes a while.
     let pace: Pace = "0.05".parse().expect("a pace");
-    let served = Served::new(Setting { pace, ..Setting::default() });
-    let (mut admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
+    let served = SubsystemServer::new(ServerSettings { pace, ..ServerSettings::default() });
+    let (mut admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
     io.done(HostCommand::write(1, 0, 8, vec![5; 4096]));
     admin.done(HostCommand::property_set(0x14, ENABLE | 1 << 14));
     while admin.done(HostCommand::property_get(0x1c, false)).result >> 2 & 3 != 2 {}
     served.engine.command(serve::engine::Command::PowerCut).expect("it was on");
     served.engine.command(serve::engine::Command::PowerOn).expect("it was off");
-    let (_admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
+    let (_admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
     assert_eq!(io.done(HostCommand::read(1, 0, 8, 4096)).data, vec![5; 4096]);
 }
 
 #[test]
 fn an_event_reaches_a_host_that_waits_for_it() {
-    let served = Served::small();
-    let (mut admin, _) = Link::admin(&served);
+    let served = SubsystemServer::small();
+    let (mut admin, _) = HostConnection::admin(&served);
     let id = admin.submit(HostCommand::event_request());
     let abort = nvme::SubmissionEntry::new(opcode::admin::ABORT).with_cdw(10, u32::from(id) << 16);
     admin.done(HostCommand::new(abort));

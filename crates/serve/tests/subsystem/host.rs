@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use nvme::{Completion, ConnectRequest, Digests, Host, HostCommand, HostConfig, HostError, HostEvent, Status};
-use serve::engine::{Engine, EngineOptions, OnCut, Pace, Stopped};
+use serve::engine::{CutPolicy, Engine, EngineOptions, FinalState, Pace};
 use serve::nvme_tcp::{
     NvmeExport, NvmeLimits, NvmeObserver, NvmeServer, NvmeStopper, PowerSignal, Presentation, description,
 };
@@ -34,7 +34,7 @@ pub(super) fn patient() -> NvmeLimits {
 }
 
 /// The settings of a server.
-pub(super) struct Setting<'a> {
+pub(super) struct ServerSettings<'a> {
     pub(super) device: &'a str,
     /// The device of the second namespace.
     pub(super) second: Option<&'a str>,
@@ -43,11 +43,11 @@ pub(super) struct Setting<'a> {
     pub(super) limits: NvmeLimits,
     pub(super) hosts: Option<Vec<String>>,
     pub(super) pace: Pace,
-    pub(super) record: Option<serve::record::RecordTo>,
-    pub(super) on_cut: OnCut,
+    pub(super) record: Option<serve::record::RecordingTarget>,
+    pub(super) on_cut: CutPolicy,
 }
 
-impl Default for Setting<'_> {
+impl Default for ServerSettings<'_> {
     fn default() -> Self {
         Self {
             device: SMALL,
@@ -57,13 +57,13 @@ impl Default for Setting<'_> {
             hosts: None,
             pace: Pace::Max,
             record: None,
-            on_cut: OnCut::End,
+            on_cut: CutPolicy::End,
         }
     }
 }
 
 /// Drives that are served until this is dropped.
-pub(super) struct Served {
+pub(super) struct SubsystemServer {
     pub(super) engine: Engine,
     /// The engine of the second namespace.
     pub(super) second: Option<Engine>,
@@ -74,17 +74,17 @@ pub(super) struct Served {
     ended: Arc<Mutex<Vec<String>>>,
 }
 
-impl Served {
+impl SubsystemServer {
     pub(super) fn small() -> Self {
-        Self::new(Setting::default())
+        Self::new(ServerSettings::default())
     }
 
     pub(super) fn of(device: &str) -> Self {
-        Self::new(Setting { device, ..Setting::default() })
+        Self::new(ServerSettings { device, ..ServerSettings::default() })
     }
 
-    pub(super) fn new(setting: Setting<'_>) -> Self {
-        let Setting { device, second, block_shift, limits, hosts, pace, record, on_cut } = setting;
+    pub(super) fn new(setting: ServerSettings<'_>) -> Self {
+        let ServerSettings { device, second, block_shift, limits, hosts, pace, record, on_cut } = setting;
         let parse = |text: &str| Device::parse(text.to_owned()).unwrap_or_else(|faults| panic!("{faults}"));
         let devices: Vec<Device> = [device].into_iter().chain(second).map(parse).collect();
         let server = NvmeServer::bind("127.0.0.1:0".parse().expect("an address"), limits).expect("it listens");
@@ -104,12 +104,12 @@ impl Served {
         let description = described.unwrap_or_else(|error| panic!("{error}"));
         let (ended, nqn) = (Arc::<Mutex<Vec<String>>>::default(), description.identity.nqn.clone());
         let list = Arc::clone(&ended);
-        let on_end = Arc::new(move |why: &serve::nvme_tcp::Disconnected| {
+        let on_end = Arc::new(move |why: &serve::nvme_tcp::DisconnectReason| {
             list.lock().expect("a list").push(why.to_string());
         });
         let server = server.observed_by(NvmeObserver { on_end, ..NvmeObserver::default() });
         let (address, stopper) = (server.address(), server.stopper());
-        let power = (on_cut == OnCut::End).then_some(power);
+        let power = (on_cut == CutPolicy::End).then_some(power);
         let drives = engines.iter().cloned().zip(devices).collect();
         let export = NvmeExport { drives, description, power };
         let run = move || server.run(export).expect("it runs");
@@ -142,14 +142,14 @@ impl Served {
     }
 
     /// Stops the server and the drive.
-    pub(super) fn stop(mut self) -> Stopped {
+    pub(super) fn stop(mut self) -> FinalState {
         self.stopper.stop();
         self.thread.take().expect("it runs").join().expect("it ends well");
         self.engine.stop().expect("it was served")
     }
 }
 
-impl Drop for Served {
+impl Drop for SubsystemServer {
     fn drop(&mut self) {
         self.stopper.stop();
         if let Some(thread) = self.thread.take().filter(|_| !std::thread::panicking()) {
@@ -161,7 +161,7 @@ impl Drop for Served {
 }
 
 /// A host's end of one connection.
-pub(super) struct Link {
+pub(super) struct HostConnection {
     pub(super) host: Host,
     pub(super) stream: TcpStream,
     input: Vec<u8>,
@@ -183,7 +183,7 @@ pub(super) fn connect(subsystem: &str, queue: u16, controller: u16) -> ConnectRe
     }
 }
 
-impl Link {
+impl HostConnection {
     /// A connection that both ends have initialized.
     pub(super) fn open(address: SocketAddr, config: HostConfig) -> Self {
         let stream = TcpStream::connect(address).expect("somebody listens");
@@ -200,11 +200,11 @@ impl Link {
     }
 
     /// An admin queue whose controller is enabled, and the identifier of the controller.
-    pub(super) fn admin(served: &Served) -> (Self, u16) {
+    pub(super) fn admin(served: &SubsystemServer) -> (Self, u16) {
         Self::admin_with(served, connect(&served.nqn, 0, u16::MAX))
     }
 
-    pub(super) fn admin_with(served: &Served, request: ConnectRequest) -> (Self, u16) {
+    pub(super) fn admin_with(served: &SubsystemServer, request: ConnectRequest) -> (Self, u16) {
         let mut link = Self::open(served.address, HostConfig::default());
         let connected = link.run(HostCommand::connect(&request));
         assert_eq!(connected.status, Status::SUCCESS);
@@ -213,11 +213,11 @@ impl Link {
     }
 
     /// An I/O queue of a controller.
-    pub(super) fn io(served: &Served, controller: u16, queue: u16) -> Self {
+    pub(super) fn io(served: &SubsystemServer, controller: u16, queue: u16) -> Self {
         Self::io_with(served, controller, queue, HostConfig::default())
     }
 
-    pub(super) fn io_with(served: &Served, controller: u16, queue: u16, config: HostConfig) -> Self {
+    pub(super) fn io_with(served: &SubsystemServer, controller: u16, queue: u16, config: HostConfig) -> Self {
         let mut link = Self::open(served.address, config);
         link.done(HostCommand::connect(&connect(&served.nqn, queue, controller)));
         link.host.set_in_capsule(16 << 10);
@@ -350,7 +350,7 @@ pub(super) const fn digests() -> HostConfig {
 }
 
 /// The SMART page's fields: data units and commands, read and written.
-pub(super) fn smart(admin: &mut Link) -> [u128; 4] {
+pub(super) fn smart(admin: &mut HostConnection) -> [u128; 4] {
     let page = admin.done(HostCommand::log_page(2, 0xffff_ffff, 0, 512)).data;
     [32, 48, 64, 80].map(|at| field(&page, at))
 }

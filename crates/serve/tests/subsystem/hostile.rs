@@ -8,10 +8,10 @@ use nvme::{HostCommand, HostConfig, Status};
 use serve::nvme_tcp::{NvmeLimits, NvmeServer};
 use serve::server::BindError;
 
-use super::host::{Link, Served, Setting, digests, patient};
+use super::host::{HostConnection, ServerSettings, SubsystemServer, digests, patient};
 
-fn brief(limits: NvmeLimits) -> Served {
-    Served::new(Setting { limits, ..Setting::default() })
+fn brief(limits: NvmeLimits) -> SubsystemServer {
+    SubsystemServer::new(ServerSettings { limits, ..ServerSettings::default() })
 }
 
 #[test]
@@ -20,7 +20,7 @@ fn a_host_that_connects_no_queue_is_sent_away() {
     let mut silent = TcpStream::connect(served.address).expect("somebody listens");
     assert_eq!(silent.read(&mut [0; 1]).expect("the end"), 0);
     // So is a host that initializes the connection and sends nothing more.
-    let mut polite = Link::open(served.address, HostConfig::default());
+    let mut polite = HostConnection::open(served.address, HostConfig::default());
     assert!(polite.is_closed());
     served.await_end("the host connected no queue in time");
 }
@@ -28,13 +28,13 @@ fn a_host_that_connects_no_queue_is_sent_away() {
 #[test]
 fn half_a_pdu_and_data_that_do_not_come_end_a_connection_and_no_other() {
     let served = brief(NvmeLimits { stall: Duration::from_millis(100), ..patient() });
-    let (mut admin, controller) = Link::admin(&served);
-    let mut half = Link::io(&served, controller, 1);
+    let (mut admin, controller) = HostConnection::admin(&served);
+    let mut half = HostConnection::io(&served, controller, 1);
     half.stream.write_all(&[4, 0, 72]).expect("sent");
     assert!(half.is_closed());
     served.await_end("the host began a PDU and did not send the rest");
     // A write whose data were requested, and are never sent.
-    let mut greedy = Link::io(&served, controller, 2);
+    let mut greedy = HostConnection::io(&served, controller, 2);
     let _ = greedy.host.submit(HostCommand::write(1, 0, 256, vec![1; 128 << 10]));
     greedy.send();
     let mut buffer = [0; 4096];
@@ -47,9 +47,9 @@ fn half_a_pdu_and_data_that_do_not_come_end_a_connection_and_no_other() {
 
 #[test]
 fn a_wrong_digest_ends_the_connection_or_fails_the_command() {
-    let served = Served::small();
-    let (_admin, controller) = Link::admin(&served);
-    let mut io = Link::io_with(&served, controller, 1, digests());
+    let served = SubsystemServer::small();
+    let (_admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io_with(&served, controller, 1, digests());
     // A wrong digest of data, at the end of the bytes: the command fails, and nothing is written.
     io.host.submit_as(900, HostCommand::write(1, 0, 1, vec![7; 512]));
     let mut said = io.host.output().take().concat();
@@ -70,9 +70,9 @@ fn a_wrong_digest_ends_the_connection_or_fails_the_command() {
 #[test]
 fn whoever_does_not_read_is_sent_away_and_others_are_served() {
     let served = brief(NvmeLimits { stall: Duration::from_millis(200), ..patient() });
-    let (_admin, controller) = Link::admin(&served);
-    let mut deaf = Link::io(&served, controller, 1);
-    let mut good = Link::io(&served, controller, 2);
+    let (_admin, controller) = HostConnection::admin(&served);
+    let mut deaf = HostConnection::io(&served, controller, 1);
+    let mut good = HostConnection::io(&served, controller, 2);
     // More bytes than the buffers of any socket hold.
     for _ in 0..31 {
         deaf.host.submit(HostCommand::read(1, 0, 2048, 1 << 20));
@@ -89,8 +89,8 @@ fn whoever_does_not_read_is_sent_away_and_others_are_served() {
 #[test]
 fn further_connections_wait_for_a_place() {
     let served = brief(NvmeLimits { connections: 2, ..patient() });
-    let (_admin, controller) = Link::admin(&served);
-    let io = Link::io(&served, controller, 1);
+    let (_admin, controller) = HostConnection::admin(&served);
+    let io = HostConnection::io(&served, controller, 1);
     let mut third = TcpStream::connect(served.address).expect("the system takes it");
     third.set_read_timeout(Some(Duration::from_millis(100))).expect("a socket");
     // The initialization request has no answer.
@@ -113,7 +113,7 @@ fn only_this_machine_is_served() {
 
 #[test]
 fn bytes_of_another_protocol_end_the_connection() {
-    let served = Served::small();
+    let served = SubsystemServer::small();
     let mut other = TcpStream::connect(served.address).expect("somebody listens");
     other.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("sent");
     let mut said = Vec::new();

@@ -3,7 +3,7 @@
 use base::engine::Rng;
 use nvme::{HostCommand, IdentifiedController, IdentifiedNamespace, Status, namespace_list};
 
-use super::host::{Link, Served, digests};
+use super::host::{HostConnection, SubsystemServer, digests};
 
 /// Bytes of a block.
 const BLOCK: usize = 512;
@@ -12,14 +12,14 @@ fn block(byte: u8) -> Vec<u8> {
     vec![byte; BLOCK]
 }
 
-fn read(io: &mut Link, start: u64, blocks: u32) -> Vec<u8> {
+fn read(io: &mut HostConnection, start: u64, blocks: u32) -> Vec<u8> {
     io.done(HostCommand::read(1, start, blocks, blocks * BLOCK as u32)).data
 }
 
 #[test]
 fn a_host_finds_the_drive_and_its_size() {
-    let served = Served::small();
-    let (mut admin, controller) = Link::admin(&served);
+    let served = SubsystemServer::small();
+    let (mut admin, controller) = HostConnection::admin(&served);
     let identified = IdentifiedController::from_bytes(&admin.done(HostCommand::identify(1, 0, 0)).data).expect("whole");
     assert_eq!((identified.id, identified.model.trim()), (controller, "Flashloom small"));
     assert!(identified.serial.starts_with("FL") && identified.transfer == Some(1 << 20), "{identified:?}");
@@ -28,19 +28,19 @@ fn a_host_finds_the_drive_and_its_size() {
     let namespace = IdentifiedNamespace::from_bytes(&admin.done(HostCommand::identify(0, 1, 0)).data).expect("whole");
     let capacity = serve::Disk::capacity(&served.engine).get();
     assert_eq!((namespace.blocks, namespace.capacity, namespace.block_shift), (capacity, capacity, 9));
-    let again = Served::small();
+    let again = SubsystemServer::small();
     assert_eq!(served.nqn, again.nqn, "the name is a function of device and seed");
 }
 
 #[test]
 fn random_writes_of_several_queues_are_read_back() {
-    let served = Served::small();
-    let (_admin, controller) = Link::admin(&served);
+    let served = SubsystemServer::small();
+    let (_admin, controller) = HostConnection::admin(&served);
     // More queues than the drive has submission queues, with digests and without.
-    let mut queues: Vec<Link> = (1..=3)
+    let mut queues: Vec<HostConnection> = (1..=3)
         .map(|queue| match queue {
-            1 => Link::io_with(&served, controller, queue, digests()),
-            _ => Link::io(&served, controller, queue),
+            1 => HostConnection::io_with(&served, controller, queue, digests()),
+            _ => HostConnection::io(&served, controller, queue),
         })
         .collect();
     let mut rng = Rng::stream(1, "nvme.io");
@@ -76,9 +76,9 @@ fn random_writes_of_several_queues_are_read_back() {
 
 #[test]
 fn compare_verify_zeroes_copy_and_deallocate_do_what_they_say() {
-    let served = Served::small();
-    let (mut admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
+    let served = SubsystemServer::small();
+    let (mut admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
     let two = [block(1), block(2)].concat();
     io.done(HostCommand::write(1, 8, 2, two.clone()));
     let compare = |start: u64, data: Vec<u8>| {
@@ -118,9 +118,9 @@ fn compare_verify_zeroes_copy_and_deallocate_do_what_they_say() {
 
 #[test]
 fn a_command_that_the_drive_cannot_carry_out_is_an_invalid_opcode() {
-    let served = Served::small();
-    let (mut admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
+    let served = SubsystemServer::small();
+    let (mut admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
     let uncorrectable = nvme::SubmissionEntry::new(nvme::opcode::io::WRITE_UNCORRECTABLE).with_namespace(1);
     assert_eq!(io.fails(HostCommand::new(uncorrectable)), Status::INVALID_OPCODE);
     let sanitize = nvme::SubmissionEntry::new(nvme::opcode::admin::SANITIZE).with_cdw(10, 2);
@@ -132,9 +132,9 @@ fn a_command_that_the_drive_cannot_carry_out_is_an_invalid_opcode() {
 
 #[test]
 fn commands_without_data_may_name_more_blocks_than_a_connection_has_room_for() {
-    let served = Served::of(&super::host::SMALL.replace("blocks = 40", "blocks = 600"));
-    let (_admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
+    let served = SubsystemServer::of(&super::host::SMALL.replace("blocks = 40", "blocks = 600"));
+    let (_admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
     assert!(serve::Disk::capacity(&served.engine).get() > 65_536);
     let all = |opcode| nvme::SubmissionEntry::new(opcode).with_namespace(1).with_cdw(12, 0xffff);
     io.done(HostCommand::write(1, 65_535, 1, block(8)));

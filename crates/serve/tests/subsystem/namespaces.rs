@@ -4,18 +4,18 @@ use nvme::{HostCommand, Status};
 use serve::Disk;
 use serve::engine::Command;
 
-use super::host::{Link, Served, Setting};
+use super::host::{HostConnection, ServerSettings, SubsystemServer};
 use super::zones::ZONED;
 
-fn served() -> Served {
-    Served::new(Setting { second: Some(ZONED), ..Setting::default() })
+fn served() -> SubsystemServer {
+    SubsystemServer::new(ServerSettings { second: Some(ZONED), ..ServerSettings::default() })
 }
 
 #[test]
 fn each_drive_is_a_namespace_with_data_of_its_own() {
     let served = served();
-    let (mut admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
+    let (mut admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
     let list = admin.done(HostCommand::identify(2, 0, 0)).data;
     assert_eq!(list[..12], [1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
     let [first, second] = [1, 2].map(|id| admin.done(HostCommand::identify(3, id, 0)).data);
@@ -55,8 +55,8 @@ fn each_drive_is_a_namespace_with_data_of_its_own() {
 #[test]
 fn the_subsystem_is_away_until_all_drives_have_power() {
     let served = served();
-    let (mut admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
+    let (mut admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
     io.done(HostCommand::write(1, 64, 4, vec![1; 4 * 512]));
     io.done(HostCommand::append(2, 64, 1, vec![2; 2048]));
     // A flush of all namespaces makes data in every buffer durable.
@@ -70,8 +70,8 @@ fn the_subsystem_is_away_until_all_drives_have_power() {
     let mut early = std::net::TcpStream::connect(served.address).expect("the system takes it");
     assert_eq!(std::io::Read::read(&mut early, &mut [0; 1]).unwrap_or(0), 0, "the second has no power");
     second.command(Command::PowerOn).expect("it was off");
-    let (mut admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
+    let (mut admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
     assert_eq!(io.done(HostCommand::read(1, 64, 4, 4 * 512)).data, vec![1; 4 * 512]);
     assert_eq!(io.done(HostCommand::read(2, 64, 1, 2048)).data, vec![2; 2048]);
     let page = admin.done(HostCommand::log_page(2, 0xffff_ffff, 0, 512)).data;
@@ -80,9 +80,10 @@ fn the_subsystem_is_away_until_all_drives_have_power() {
 
 #[test]
 fn blocks_may_be_larger_than_mapping_units() {
-    let served = Served::new(Setting { block_shift: 12, second: Some(ZONED), ..Setting::default() });
-    let (mut admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
+    let served =
+        SubsystemServer::new(ServerSettings { block_shift: 12, second: Some(ZONED), ..ServerSettings::default() });
+    let (mut admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
     // LBADS of the format in use.
     let [first, second] = [1, 2].map(|id| admin.done(HostCommand::identify(0, id, 0)).data[130]);
     assert_eq!((first, second), (12, 11), "zones have blocks of a mapping unit");
@@ -95,9 +96,9 @@ fn blocks_may_be_larger_than_mapping_units() {
 
 #[test]
 fn a_write_cache_that_is_off_is_off_for_both() {
-    let served = Served::new(Setting { second: Some(super::host::SMALL), ..Setting::default() });
-    let (mut admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
+    let served = SubsystemServer::new(ServerSettings { second: Some(super::host::SMALL), ..ServerSettings::default() });
+    let (mut admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
     io.done(HostCommand::write(2, 0, 4, vec![1; 4 * 512]));
     admin.done(HostCommand::set_features(6, 0));
     io.done(HostCommand::write(1, 8, 4, vec![2; 4 * 512]));
@@ -108,8 +109,8 @@ fn a_write_cache_that_is_off_is_off_for_both() {
     for engine in [&served.engine, second] {
         engine.command(Command::PowerOn).expect("it was off");
     }
-    let (_admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
+    let (_admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
     assert_eq!(io.done(HostCommand::read(2, 0, 4, 4 * 512)).data, vec![1; 4 * 512]);
     assert_eq!(io.done(HostCommand::read(1, 8, 4, 4 * 512)).data, vec![2; 4 * 512]);
 }

@@ -3,11 +3,11 @@
 use base::io::IoKind;
 use nvme::{HostCommand, Status, SubmissionEntry, opcode};
 use serve::engine::Command;
-use serve::record::RecordTo;
+use serve::record::RecordingTarget;
 use workload::trace::TraceOptions;
 use workload::{Arrival, Source};
 
-use super::host::{Link, Served, Setting, field, group_page};
+use super::host::{HostConnection, ServerSettings, SubsystemServer, field, group_page};
 
 const PLACED: &str = "name = \"placed\"\n\
     flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16, controllers = \"none\" }\n\
@@ -23,7 +23,7 @@ fn write(start: u64, identifier: u16) -> HostCommand {
 }
 
 /// Placement identifiers with the remaining blocks of their reclaim units.
-fn handles(io: &mut Link) -> Vec<(u16, u64)> {
+fn handles(io: &mut HostConnection) -> Vec<(u16, u64)> {
     let data = io.done(HostCommand::handle_status(1, 16 + 32 * 4)).data;
     let count = usize::from(u16::from_le_bytes([data[14], data[15]]));
     let one = |descriptor: &[u8]| {
@@ -35,9 +35,9 @@ fn handles(io: &mut Link) -> Vec<(u16, u64)> {
 
 #[test]
 fn writes_by_handle_fill_its_reclaim_unit_and_are_counted() {
-    let served = Served::of(PLACED);
-    let (mut admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
+    let served = SubsystemServer::of(PLACED);
+    let (mut admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
     let configurations = admin.done(group_page(0x20, 512)).data;
     let unit = u64::from_le_bytes(configurations[16 + 16..16 + 24].try_into().expect("eight bytes"));
     // Four dies with a block of 64 pages, or of as many as the device has, of 2 KiB.
@@ -59,10 +59,10 @@ fn writes_by_handle_fill_its_reclaim_unit_and_are_counted() {
 fn a_handle_update_gives_a_new_reclaim_unit_and_is_recorded() {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join("updates.parquet");
-    let record = Some(RecordTo { path: path.clone(), force: false, inputs: Vec::new() });
-    let served = Served::new(Setting { device: PLACED, record, ..Setting::default() });
-    let (mut admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
+    let record = Some(RecordingTarget { path: path.clone(), force: false, inputs: Vec::new() });
+    let served = SubsystemServer::new(ServerSettings { device: PLACED, record, ..ServerSettings::default() });
+    let (mut admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
     let unit = handles(&mut io)[0].1;
     io.done(write(0, 1));
     io.done(write(64, 3));
@@ -76,8 +76,8 @@ fn a_handle_update_gives_a_new_reclaim_unit_and_is_recorded() {
     assert_eq!(io.fails(HostCommand::handle_update(1, &[4])), Status::INVALID_FIELD);
     served.engine.command(Command::PowerCut).expect("it was on");
     served.engine.command(Command::PowerOn).expect("it was off");
-    let (_admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
+    let (_admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
     for (start, byte) in [(0, 1), (64, 3), (128, 1)] {
         assert_eq!(io.done(HostCommand::read(1, start, 64, 64 * 512)).data, vec![byte; 64 * 512]);
     }
@@ -93,7 +93,7 @@ fn a_handle_update_gives_a_new_reclaim_unit_and_is_recorded() {
 }
 
 /// The number of host events in the log, and the type, the identifier and the handle of the first event.
-fn host_events(admin: &mut Link) -> (u32, u8, u16, u8) {
+fn host_events(admin: &mut HostConnection) -> (u32, u8, u16, u8) {
     // Bit 8 of dword 10: events of the host.
     let mut command = group_page(0x23, 512);
     command.entry = command.entry.clone().with_cdw(10, command.entry.cdw(10) | 1 << 8);
@@ -104,9 +104,9 @@ fn host_events(admin: &mut Link) -> (u32, u8, u16, u8) {
 
 #[test]
 fn an_invalid_identifier_is_an_event_and_no_failure() {
-    let served = Served::of(PLACED);
-    let (mut admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
+    let served = SubsystemServer::of(PLACED);
+    let (mut admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
     assert_eq!(host_events(&mut admin).0, 0);
     // Four mapping units.
     io.done(HostCommand::write(1, 0, 16, vec![9; 16 * 512]).with_directive(2, 9));
@@ -117,10 +117,10 @@ fn an_invalid_identifier_is_an_event_and_no_failure() {
 fn streams_are_those_of_the_drive() {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join("streams.parquet");
-    let record = Some(RecordTo { path: path.clone(), force: false, inputs: Vec::new() });
-    let served = Served::new(Setting { device: STREAMS, record, ..Setting::default() });
-    let (mut admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
+    let record = Some(RecordingTarget { path: path.clone(), force: false, inputs: Vec::new() });
+    let served = SubsystemServer::new(ServerSettings { device: STREAMS, record, ..ServerSettings::default() });
+    let (mut admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
     let write = |start, stream| HostCommand::write(1, start, 64, vec![1; 64 * 512]).with_directive(1, stream);
     assert_eq!(io.fails(write(0, 2)), Status::INVALID_FIELD, "the directive is not enabled");
     // Enables it: operation 1 of the identify directive, with the streams directive in bits 15:8 of dword 12.

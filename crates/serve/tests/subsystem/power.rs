@@ -1,17 +1,17 @@
 //! A power cut while hosts are connected.
 
 use nvme::{HostCommand, Status};
-use serve::engine::{Command, OnCut, Pace};
+use serve::engine::{Command, CutPolicy, Pace};
 
-use super::host::{Link, Served, Setting};
+use super::host::{HostConnection, ServerSettings, SubsystemServer};
 
 #[test]
 fn a_cut_drops_every_connection_and_what_was_flushed_is_there_afterwards() {
     let pace: Pace = "0.02".parse().expect("a pace");
-    let served = Served::new(Setting { pace, ..Setting::default() });
-    let (mut admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
-    let mut other = Link::io(&served, controller, 2);
+    let served = SubsystemServer::new(ServerSettings { pace, ..ServerSettings::default() });
+    let (mut admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
+    let mut other = HostConnection::io(&served, controller, 2);
     io.done(HostCommand::write(1, 0, 64, vec![1; 64 * 512]));
     io.done(HostCommand::flush(None));
     io.done(HostCommand::write(1, 64, 4, vec![2; 4 * 512]).with_fua());
@@ -26,8 +26,8 @@ fn a_cut_drops_every_connection_and_what_was_flushed_is_there_afterwards() {
     let mut early = std::net::TcpStream::connect(served.address).expect("the system takes it");
     assert_eq!(std::io::Read::read(&mut early, &mut [0; 1]).unwrap_or(0), 0);
     served.engine.command(Command::PowerOn).expect("it was off");
-    let (mut admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
+    let (mut admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
     let first = io.done(HostCommand::read(1, 0, 64, 64 * 512)).data;
     for sector in first.as_chunks::<512>().0 {
         assert!(*sector == [1; 512] || *sector == [4; 512], "flushed data, or what came over them");
@@ -39,17 +39,17 @@ fn a_cut_drops_every_connection_and_what_was_flushed_is_there_afterwards() {
 
 #[test]
 fn zones_have_what_was_answered_when_the_power_is_back() {
-    let served = Served::of(super::zones::ZONED);
-    let (_admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
+    let served = SubsystemServer::of(super::zones::ZONED);
+    let (_admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
     let addresses = [1, 2, 3].map(|n| io.done(HostCommand::append(1, 64, 2, vec![n; 4096])).result);
     assert_eq!(addresses, [64, 66, 68]);
     io.done(HostCommand::zone_management(1, 2, Some(128)));
     served.engine.command(Command::PowerCut).expect("it was on");
     assert!(io.is_closed());
     served.engine.command(Command::PowerOn).expect("it was off");
-    let (_admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
+    let (_admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
     for (n, address) in (1..).zip(addresses) {
         assert_eq!(io.done(HostCommand::read(1, address, 2, 4096)).data, vec![n; 4096]);
     }
@@ -62,9 +62,9 @@ fn zones_have_what_was_answered_when_the_power_is_back() {
 
 #[test]
 fn held_commands_wait_for_the_power_and_a_flush_says_that_writes_were_lost() {
-    let served = Served::new(Setting { on_cut: OnCut::Hold, ..Setting::default() });
-    let (mut admin, controller) = Link::admin(&served);
-    let mut io = Link::io(&served, controller, 1);
+    let served = SubsystemServer::new(ServerSettings { on_cut: CutPolicy::Hold, ..ServerSettings::default() });
+    let (mut admin, controller) = HostConnection::admin(&served);
+    let mut io = HostConnection::io(&served, controller, 1);
     io.done(HostCommand::write(1, 0, 4, vec![1; 4 * 512]));
     io.done(HostCommand::flush(None));
     io.done(HostCommand::write(1, 0, 4, vec![2; 4 * 512]));

@@ -4,21 +4,21 @@ use std::path::Path;
 
 use nvme::HostCommand;
 use serve::engine::{Command, Reply};
-use serve::record::RecordTo;
+use serve::record::RecordingTarget;
 use study::catalogue::{self, Device};
 use study::session::Session;
 use workload::trace::TraceOptions;
 use workload::{Arrival, Source};
 
-use super::host::{Link, Served, Setting};
+use super::host::{HostConnection, ServerSettings, SubsystemServer};
 use super::zones::ZONED;
 
 /// Serves a device to two queues of a host, each of which has commands under way for as long as `play` says.
-fn served(device: &str, path: &Path, play: impl FnOnce(&mut [Link; 2])) -> String {
-    let record = Some(RecordTo { path: path.to_owned(), force: false, inputs: Vec::new() });
-    let served = Served::new(Setting { device, record, ..Setting::default() });
-    let (_admin, controller) = Link::admin(&served);
-    let mut queues = [1, 2].map(|queue| Link::io(&served, controller, queue));
+fn served(device: &str, path: &Path, play: impl FnOnce(&mut [HostConnection; 2])) -> String {
+    let record = Some(RecordingTarget { path: path.to_owned(), force: false, inputs: Vec::new() });
+    let served = SubsystemServer::new(ServerSettings { device, record, ..ServerSettings::default() });
+    let (_admin, controller) = HostConnection::admin(&served);
+    let mut queues = [1, 2].map(|queue| HostConnection::io(&served, controller, queue));
     play(&mut queues);
     let Ok(Reply::Status(status)) = served.engine.command(Command::Status) else { panic!("it is served") };
     let stopped = served.stop();

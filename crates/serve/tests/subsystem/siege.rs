@@ -13,7 +13,7 @@ use base::engine::Rng;
 use nvme::{Host, HostCommand, HostConfig, HostEvent, Status, samples};
 use serve::nvme_tcp::NvmeLimits;
 
-use super::host::{Link, SMALL, Served, Setting, connect, digests, patient};
+use super::host::{HostConnection, SMALL, ServerSettings, SubsystemServer, connect, digests, patient};
 
 /// Connections of each kind of hostile hosts at a time.
 const OPEN: usize = 3;
@@ -95,7 +95,7 @@ const KINDS: usize = 4;
 
 /// Runs a host that verifies every byte beside hostile hosts. Returns its rounds, and the connections of each kind of
 /// hostile host.
-fn besiege(served: &Served, seed: u64, goes_on: &dyn Fn(u64) -> bool) -> (u64, [u64; KINDS]) {
+fn besiege(served: &SubsystemServer, seed: u64, goes_on: &dyn Fn(u64) -> bool) -> (u64, [u64; KINDS]) {
     let until = AtomicBool::new(false);
     let counted: [AtomicU64; KINDS] = Default::default();
     let mut rounds = 0;
@@ -117,8 +117,8 @@ fn besiege(served: &Served, seed: u64, goes_on: &dyn Fn(u64) -> bool) -> (u64, [
             });
         }
         let verifying = || {
-            let (_admin, controller) = Link::admin(served);
-            let mut io = Link::io_with(served, controller, 1, digests());
+            let (_admin, controller) = HostConnection::admin(served);
+            let mut io = HostConnection::io_with(served, controller, 1, digests());
             let mut rng = Rng::stream(seed, "siege.verify");
             let mut written = vec![0_u8; BLOCKS as usize];
             while goes_on(rounds) {
@@ -148,9 +148,9 @@ fn besiege(served: &Served, seed: u64, goes_on: &dyn Fn(u64) -> bool) -> (u64, [
 }
 
 /// A server whose time limits the verifying host never reaches, however slow the machine is.
-fn besieged() -> Served {
+fn besieged() -> SubsystemServer {
     let limits = NvmeLimits { controllers: 64, ..patient() };
-    Served::new(Setting { device: SMALL, limits, ..Setting::default() })
+    SubsystemServer::new(ServerSettings { device: SMALL, limits, ..ServerSettings::default() })
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use nvme::{HostCommand, Status, SubmissionEntry, ZoneDescriptor, ZoneState, opcode, zone_descriptors};
 use serve::Disk;
 
-use super::host::{Link, Served};
+use super::host::{HostConnection, SubsystemServer};
 
 pub(super) const ZONED: &str = "name = \"zoned\"\n\
     flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16 }\n\
@@ -23,17 +23,17 @@ fn blocks(byte: u8, count: u32) -> Vec<u8> {
     vec![byte; BLOCK * count as usize]
 }
 
-fn report(io: &mut Link, from: u64) -> Vec<ZoneDescriptor> {
+fn report(io: &mut HostConnection, from: u64) -> Vec<ZoneDescriptor> {
     zone_descriptors(&io.done(HostCommand::zone_report(1, from, 4096)).data)
 }
 
 /// Two queues of a drive with zones, and the size of a zone in blocks.
-fn zoned() -> (Served, [Link; 2], u64) {
-    let served = Served::of(ZONED);
-    let (mut admin, controller) = Link::admin(&served);
+fn zoned() -> (SubsystemServer, [HostConnection; 2], u64) {
+    let served = SubsystemServer::of(ZONED);
+    let (mut admin, controller) = HostConnection::admin(&served);
     let format = admin.done(HostCommand::identify(5, 1, 2)).data;
     let size = u64::from_le_bytes(format[2816..2824].try_into().expect("eight bytes"));
-    let io = Link::io(&served, controller, 1);
+    let io = HostConnection::io(&served, controller, 1);
     (served, [admin, io], size)
 }
 
@@ -118,11 +118,11 @@ fn copy_and_zeroes_go_behind_the_write_pointer_and_format_empties_all_zones() {
 
 #[test]
 fn a_random_write_area_is_written_anywhere_and_flushed() {
-    let served = Served::of(&ZONED.replace("max-active = 6", "max-active = 6, zrwa = { size = \"32KiB\" }"));
-    let (mut admin, controller) = Link::admin(&served);
+    let served = SubsystemServer::of(&ZONED.replace("max-active = 6", "max-active = 6, zrwa = { size = \"32KiB\" }"));
+    let (mut admin, controller) = HostConnection::admin(&served);
     let zoned = admin.done(HostCommand::identify(5, 1, 2)).data;
     assert_eq!((zoned[2] & 2, u16::from_le_bytes([zoned[50], zoned[51]])), (2, 16), "OZCS and ZRWASZ");
-    let mut io = Link::io(&served, controller, 1);
+    let mut io = HostConnection::io(&served, controller, 1);
     let open =
         SubmissionEntry::new(opcode::io::ZONE_MANAGEMENT_SEND).with_namespace(1).with_cdw(13, u32::from(OPEN) | 1 << 9);
     io.done(HostCommand::new(open));

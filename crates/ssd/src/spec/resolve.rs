@@ -7,7 +7,7 @@ use base::units::{Bytes, Rate, SECTOR, Sectors, Time};
 use flash::backend::{Config, Timing};
 use flash::nand::{CustomPart, Geometry, Part};
 use flash::spec::{ResolvedSlcArray, SlcSpec};
-use ftl::{Array, FtlSpec, PaceSpec, Planted, Setup, Site, ZoneShape};
+use ftl::{Array, FtlSpec, PaceSpec, PlantedBug, Setup, Site, ZoneShape};
 
 use super::{FlushPolicy, LinkSpec, ReadTransfer, ResolvedBuffer, ResolvedQueues, Spec, TranslationShape};
 
@@ -43,7 +43,7 @@ pub struct ResolvedDevice {
     /// The drives of a RAID that have a description of their own.
     pub(super) kinds: Vec<ResolvedKind>,
     /// The bug that a test has planted; none otherwise.
-    pub(crate) planted: Planted,
+    pub(crate) planted: PlantedBug,
 }
 
 /// A group of equal drives that can be built.
@@ -177,7 +177,7 @@ impl ResolvedDevice {
     #[cfg(feature = "sabotage")]
     #[must_use]
     pub const fn sabotaged(mut self, bug: ftl::Sabotage) -> Self {
-        self.planted = Planted::bug(bug);
+        self.planted = PlantedBug::bug(bug);
         self
     }
 
@@ -294,7 +294,7 @@ impl Spec {
                 queues,
             },
             gang: self.flash.gang,
-            planted: Planted::default(),
+            planted: PlantedBug::default(),
             part,
             geometry,
             slc_array,

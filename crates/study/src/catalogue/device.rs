@@ -8,7 +8,7 @@ use ssd::{DriveKind, ResolvedDevice, Spec};
 use toml::Value;
 
 use super::named;
-use crate::config::{Document, Fault, Faults};
+use crate::config::{ConfigFault, Document, Faults};
 
 /// A device that can be built.
 #[derive(Clone, Debug)]
@@ -122,7 +122,7 @@ fn write_out_kinds(document: &mut Document) -> Result<(), Faults> {
         };
         set.iter().try_for_each(|change| own.set(change))?;
         let spec = device_from(&own).map_err(|faults| match faults.0.into_iter().next() {
-            Some(Fault { key: of, message, remedy, .. }) => {
+            Some(ConfigFault { key: of, message, remedy, .. }) => {
                 let joint = if of.is_empty() { "" } else { ": " };
                 Faults::from(document.fault(&key, format!("{of}{joint}{message}"), remedy))
             }

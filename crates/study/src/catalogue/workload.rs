@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use base::units::{Exact, SECTOR, Sectors};
 use workload::generate::{Generator, GeneratorSpec, StreamSpec, builtin};
-use workload::measure::Measured;
+use workload::measure::MeasureKeys;
 use workload::script::{Script, ScriptSpec};
 use workload::trace::{TraceFile, TraceOptions, TraceSource};
 use workload::{Source, SourceError, ZoneWrites, ZoneWritesSpec};
@@ -26,7 +26,7 @@ pub struct Stage {
     /// The source from which the stage's requests come.
     pub source: Box<dyn Source>,
     /// The measurement that the stage's description asks for.
-    pub measured: Measured,
+    pub measured: MeasureKeys,
     /// Other jobs that begin with the stage. If there are some, the results name every job of the stage.
     pub beside: Option<ConcurrentJobs>,
 }
@@ -119,7 +119,7 @@ pub fn workload(path: &Path) -> Result<WorkloadFile, Faults> {
 impl Stage {
     /// Creates a stage with a single source, whose requests are all measured.
     pub fn alone(name: String, source: impl Source + 'static) -> Self {
-        Self { name, source: Box::new(source), measured: Measured::default(), beside: None }
+        Self { name, source: Box::new(source), measured: MeasureKeys::default(), beside: None }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Decodes the values of a document into a type, or reports all faults at once.
 
-use base::fault::Fault as Whole;
+use base::fault::Fault;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use super::document::{Document, MOST_FAULTS};
 use super::place::{PathSegment, joined, places, split};
 use super::schema::{Schema, SchemaFault, Substitute};
-use super::{Fault, Faults};
+use super::{ConfigFault, Faults};
 
 /// The maximum number of rounds of repair, after each of which the table is decoded again to find further faults.
 const ROUNDS: usize = 8;
@@ -28,7 +28,7 @@ enum DecodeFault<'a> {
     /// A fault of one value.
     Found(SchemaFault<'a>),
     /// A fault of several values together.
-    Whole(Whole),
+    Whole(Fault),
 }
 
 impl Document {
@@ -48,7 +48,7 @@ impl Document {
     /// their lines.
     pub fn decode_and<T: DeserializeOwned + JsonSchema, R>(
         &self,
-        check: impl Fn(&T) -> Result<R, Vec<Whole>>,
+        check: impl Fn(&T) -> Result<R, Vec<Fault>>,
     ) -> Result<(T, R), Faults> {
         if let Ok(value) = T::deserialize(Value::Table(self.table().clone()))
             && let Ok(result) = check(&value)
@@ -69,7 +69,7 @@ impl Document {
     /// All faults, including keys that serde accepts and the schema does not have.
     pub(super) fn all_faults<T: DeserializeOwned + JsonSchema>(
         &self,
-        check: &dyn Fn(&T) -> Vec<Whole>,
+        check: &dyn Fn(&T) -> Vec<Fault>,
     ) -> (Faults, Work) {
         let schema = Schema::of::<T>();
         let (mut first, mut second) = (self.table().clone(), self.table().clone());
@@ -101,8 +101,8 @@ impl Document {
             };
             // A fault that appears with both substitutes is not a consequence of the faulty values.
             let Ok(other) = (if all.is_empty() { Ok(one.clone()) } else { faults(&second) }) else { break };
-            let new = |fault: &Whole| other.contains(fault) && !blamed.iter().any(|key| touches(key, &fault.path));
-            let new: Vec<Whole> = one.into_iter().filter(new).collect();
+            let new = |fault: &Fault| other.contains(fault) && !blamed.iter().any(|key| touches(key, &fault.path));
+            let new: Vec<Fault> = one.into_iter().filter(new).collect();
             if new.is_empty() {
                 break;
             }
@@ -134,8 +134,8 @@ impl Document {
 
     /// Orders the faults of a whole description by their lines.
     #[must_use]
-    pub fn faults(&self, faults: Vec<Whole>) -> Faults {
-        let say = |fault: &Whole| (fault.path.clone(), fault.message.clone(), fault.remedy.clone());
+    pub fn faults(&self, faults: Vec<Fault>) -> Faults {
+        let say = |fault: &Fault| (fault.path.clone(), fault.message.clone(), fault.remedy.clone());
         self.in_order(&faults, |fault| split(&fault.path), say)
     }
 
@@ -155,7 +155,7 @@ impl Document {
             let (key, message, remedy) = say(fault);
             self.fault_at(&key, place, message, remedy)
         });
-        let mut shown: Vec<Fault> = shown.collect();
+        let mut shown: Vec<ConfigFault> = shown.collect();
         shown.sort_by_key(|fault| fault.line.unwrap_or(usize::MAX));
         Faults(shown).and_more(self.path(), more)
     }
@@ -168,7 +168,7 @@ pub(super) fn touches(one: &str, other: &str) -> bool {
 }
 
 /// The fault of a value that the schema accepts and serde refuses.
-fn strange(error: &serde_path_to_error::Error<toml::de::Error>) -> Whole {
+fn strange(error: &serde_path_to_error::Error<toml::de::Error>) -> Fault {
     let steps: Vec<PathSegment> = error
         .path()
         .iter()
@@ -182,8 +182,8 @@ fn strange(error: &serde_path_to_error::Error<toml::de::Error>) -> Whole {
     // Messages of the program's own types have the form "fault: remedy".
     match message.split_once(": ") {
         Some((wrong, remedy)) if wrong.contains('`') && !wrong.starts_with("invalid") => {
-            Whole::new(joined(&steps), wrong, remedy)
+            Fault::new(joined(&steps), wrong, remedy)
         }
-        _ => Whole::new(joined(&steps), "does not fit here", "see `flashloom schema`"),
+        _ => Fault::new(joined(&steps), "does not fit here", "see `flashloom schema`"),
     }
 }

@@ -14,7 +14,7 @@ use toml::{Table, Value};
 
 use super::parse;
 use super::place::{KeyPlace, PathSegment, joined, place_of, split};
-use super::{Fault, Faults};
+use super::{ConfigFault, Faults};
 
 /// The most faults that are reported at once.
 pub(super) const MOST_FAULTS: usize = 50;
@@ -74,7 +74,7 @@ impl Document {
     /// All places that are not TOML.
     pub fn parse(path: &Path, source: String) -> Result<Self, Faults> {
         let table = parse::table(&source).map_err(|faults| {
-            let fault = |(line, message, remedy)| Fault {
+            let fault = |(line, message, remedy)| ConfigFault {
                 path: Some(path.to_owned()),
                 line,
                 key: String::new(),
@@ -99,7 +99,7 @@ impl Document {
     /// # Errors
     /// If `assignment` has another form, or the key leads through a value that is not a table.
     pub fn set(&mut self, assignment: &str) -> Result<(), Faults> {
-        let fault = |key: &str, message: String, remedy: &str| Fault {
+        let fault = |key: &str, message: String, remedy: &str| ConfigFault {
             path: None,
             line: None,
             key: key.to_owned(),
@@ -244,12 +244,12 @@ impl Document {
 
     /// A fault of the value at `key`, for checks of several values together.
     #[must_use]
-    pub fn fault(&self, key: &str, message: impl Into<String>, remedy: impl Into<String>) -> Fault {
+    pub fn fault(&self, key: &str, message: impl Into<String>, remedy: impl Into<String>) -> ConfigFault {
         let place = place_of(&self.source, &split(key));
         self.fault_at(key, place, message.into(), remedy.into())
     }
 
-    pub(super) fn fault_at(&self, key: &str, place: KeyPlace, message: String, remedy: String) -> Fault {
+    pub(super) fn fault_at(&self, key: &str, place: KeyPlace, message: String, remedy: String) -> ConfigFault {
         let setter = self.setter(key).map(|(set, setter)| (set, setter.inside(set, key)));
         // No line of the file has this table: a change created it by setting a key in it.
         let setter = setter.or_else(|| {
@@ -268,7 +268,7 @@ impl Document {
                 (Some(path), line, there, message)
             }
         };
-        Fault { path, line, key, message, remedy }
+        ConfigFault { path, line, key, message, remedy }
     }
 }
 

@@ -7,7 +7,7 @@ use super::shown::shortened;
 
 /// One fault of a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct ConfigFault {
     /// The file; `None` for a value from the command line.
     pub path: Option<PathBuf>,
     /// The line, counted from one, if known.
@@ -20,7 +20,7 @@ pub struct Fault {
     pub remedy: String,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ConfigFault {
     /// Writes `file:line: key: message; remedy` without the unknown parts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.path, self.line) {
@@ -41,7 +41,7 @@ impl fmt::Display for Fault {
 
 /// All faults of a configuration, in the order of their lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Faults(pub Vec<Fault>);
+pub struct Faults(pub Vec<ConfigFault>);
 
 impl fmt::Display for Faults {
     /// Writes one line per fault.
@@ -59,7 +59,7 @@ impl Faults {
     /// Adds a note that there are `more` faults than those listed.
     pub(super) fn and_more(mut self, path: &Path, more: usize) -> Self {
         if more > 0 {
-            self.0.push(Fault {
+            self.0.push(ConfigFault {
                 path: Some(path.to_owned()),
                 line: None,
                 key: String::new(),
@@ -71,8 +71,8 @@ impl Faults {
     }
 }
 
-impl From<Fault> for Faults {
-    fn from(fault: Fault) -> Self {
+impl From<ConfigFault> for Faults {
+    fn from(fault: ConfigFault) -> Self {
         Self(vec![fault])
     }
 }

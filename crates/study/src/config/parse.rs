@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use super::limited;
 use super::place::Lines;
 use super::shown::shortened;
-use super::{Fault, Faults};
+use super::{ConfigFault, Faults};
 
 /// Reads the text of a file. `what` names the kind of file in messages.
 ///
@@ -17,7 +17,7 @@ use super::{Fault, Faults};
 ///
 /// If the file cannot be read, is too large, or is not text.
 pub fn text(path: &Path, what: &str) -> Result<String, Faults> {
-    let whole = |line: Option<usize>, message: String, remedy: String| Fault {
+    let whole = |line: Option<usize>, message: String, remedy: String| ConfigFault {
         path: Some(path.to_owned()),
         line,
         key: String::new(),

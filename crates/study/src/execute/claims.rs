@@ -73,12 +73,13 @@ pub struct ExpectationResult {
     pub offenders: Vec<String>,
     /// The points that the expectation leaves out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedPoints>,
 }
 
 /// Points of the paper's range that an expectation leaves out.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct LeftOut {
+#[serde(rename = "LeftOut")]
+pub struct OmittedPoints {
     /// The points in words.
     pub points: String,
     /// The measured value, as the study prints it.
@@ -216,7 +217,7 @@ fn judged(spec: &ExpectSpec, outcome: &StudyOutcome) -> Judgement {
 /// Measures and judges an expectation.
 fn finding(spec: &ExpectSpec, calibrated: Option<CalibrationTarget>, outcome: &StudyOutcome) -> ExpectationResult {
     let Judgement { holds, measured, mut offenders } = judged(spec, outcome);
-    let left_out: Vec<LeftOut> =
+    let left_out: Vec<OmittedPoints> =
         spec.left_out.iter().map(|out| left_out(out, judged(&spec.at(out), outcome))).collect();
     let is_stale = left_out.iter().any(|out| out.stale.is_some());
     let verdict = match &spec.known {
@@ -245,7 +246,7 @@ fn finding(spec: &ExpectSpec, calibrated: Option<CalibrationTarget>, outcome: &S
 }
 
 /// Measures and judges the points that an expectation leaves out.
-fn left_out(spec: &LeftOutSpec, judgement: Judgement) -> LeftOut {
+fn left_out(spec: &LeftOutSpec, judgement: Judgement) -> OmittedPoints {
     let Judgement { holds, measured, .. } = judgement;
     let stale = if holds {
         Some("the expectation holds there, too".to_owned())
@@ -254,7 +255,7 @@ fn left_out(spec: &LeftOutSpec, judgement: Judgement) -> LeftOut {
     } else {
         None
     };
-    LeftOut { points: points(&spec.filter), measured, reason: spec.reason.clone(), stale }
+    OmittedPoints { points: points(&spec.filter), measured, reason: spec.reason.clone(), stale }
 }
 
 /// The points of an assignment in words.

@@ -20,7 +20,7 @@ use super::{ExecuteError, PointRunner, RunJob, each, one, place, plain};
 use crate::plan::{Plan, Point};
 use crate::session::SessionError;
 use crate::snapshot::{LoadError, LoadReason};
-use crate::store::{Digest, Digests, Key, Store, StudyOf, Timing, UnusableFile, state_of};
+use crate::store::{Digest, Digests, Key, Store, StudyPoints, Timing, UnusableFile, state_of};
 use crate::summary::Summary;
 
 /// The most unusable files of a store that a warning names.
@@ -120,7 +120,7 @@ impl<'a> ResultStore<'a> {
         // Only a run of the whole study writes the list of its points. A shard would have to compute every key for it.
         if jobs.len() == plan.points.len() * plan.spec.seeds.len() {
             let digests: Vec<Digest> = runs.iter().map(|run| run.digest).collect();
-            if let Err(error) = self.store.put_study(&StudyOf::new(plan, &digests)) {
+            if let Err(error) = self.store.put_study(&StudyPoints::new(plan, &digests)) {
                 (self.warn)(&error);
             }
         }

@@ -17,7 +17,7 @@ use super::requests::requests;
 use super::stored::say_unused;
 use super::{ExecuteError, RunJob, StudyOutcome, Task, at_once, each, jobs, place};
 use crate::plan::{Label, Plan};
-use crate::store::{Digest, Digests, Row, RowError, Store, StudyOf, Timing, Timings};
+use crate::store::{Digest, Digests, Row, RowError, Store, StudyPoints, Timing, Timings};
 use crate::summary::Summary;
 
 /// Receives sentences for the user.
@@ -153,8 +153,8 @@ impl Sweep {
 
     /// The study to which results belong.
     #[must_use]
-    pub fn study(&self) -> StudyOf {
-        StudyOf::new(&self.plan, &self.digests)
+    pub fn study(&self) -> StudyPoints {
+        StudyPoints::new(&self.plan, &self.digests)
     }
 
     /// The numbers of the runs that are left. Of several runs with one key only the first is listed.

@@ -3,7 +3,7 @@
 use base::fault::Fault;
 
 use super::values::Group;
-use super::{Condition, DifferenceOf, ExpectSpec, RatioOf, Values};
+use super::{Condition, DifferenceExpectation, ExpectSpec, RatioExpectation, Values};
 use crate::spread;
 
 /// Two numbers that an expectation compares, with the names of their points.
@@ -73,9 +73,10 @@ impl ExpectSpec {
             Some(Pair { place: group.name.clone(), a, b })
         };
         match self.condition() {
-            Some(Condition::Ratio(RatioOf { at, to, .. }) | Condition::Difference(DifferenceOf { at, to, .. })) => {
-                values.tuples(&[to, at]).iter().flat_map(neighbours).collect()
-            }
+            Some(
+                Condition::Ratio(RatioExpectation { at, to, .. })
+                | Condition::Difference(DifferenceExpectation { at, to, .. }),
+            ) => values.tuples(&[to, at]).iter().flat_map(neighbours).collect(),
             Some(Condition::Order(order)) => {
                 values.tuples(&order.of.iter().collect::<Vec<_>>()).iter().flat_map(neighbours).collect()
             }

@@ -4,8 +4,8 @@ use base::units::Ratio;
 
 use super::values::Group;
 use super::{
-    Ascending, Bound, BoundedRange, Condition, DifferenceOf, Direction, Equal, ExpectSpec, Linear, Monotonic, RatioOf,
-    Saturates, Values, WithinRange,
+    AscendingOrder, Bound, BoundedRange, Condition, DifferenceExpectation, Direction, Equal, ExpectSpec, Linear,
+    Monotonic, RatioExpectation, Saturates, Values, WithinRange,
 };
 use crate::label::Label;
 use crate::metric::{Dimension, digits};
@@ -132,7 +132,7 @@ impl BoundedRange {
     }
 }
 
-impl RatioOf {
+impl RatioExpectation {
     /// Holds if the quotient of the numbers at two points lies between the bounds, in each combination of the other
     /// axes.
     fn judge(&self, values: &Values<'_>) -> Judgement {
@@ -148,7 +148,7 @@ impl RatioOf {
     }
 }
 
-impl DifferenceOf {
+impl DifferenceExpectation {
     /// Holds if the difference of the numbers at two points lies between the bounds, in each combination of the other
     /// axes.
     fn judge(&self, values: &Values<'_>) -> Judgement {
@@ -268,7 +268,7 @@ impl Equal {
     }
 }
 
-impl Ascending {
+impl AscendingOrder {
     /// Holds if each number exceeds the previous one.
     fn judge(&self, values: &Values<'_>) -> Judgement {
         let unit = values.dimension();

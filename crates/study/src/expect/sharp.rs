@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use super::judge::change;
 use super::{
-    Ascending, BoundedRange, Condition, DifferenceOf, Equal, ExpectSpec, Linear, Monotonic, RatioOf, Saturates,
+    AscendingOrder, BoundedRange, Condition, DifferenceExpectation, Equal, ExpectSpec, Linear, Monotonic,
+    RatioExpectation, Saturates,
 };
 use crate::metric::Dimension;
 
@@ -95,7 +96,7 @@ impl ExpectSpec {
                 let (low, high) = within.bounds(unit).expect("they were checked");
                 Band::between(low, high, show)
             }
-            Condition::Ratio(RatioOf { between: [low, high], .. }) => Band::between(*low, *high, change),
+            Condition::Ratio(RatioExpectation { between: [low, high], .. }) => Band::between(*low, *high, change),
             Condition::Difference(difference) => difference.band(unit),
             Condition::Bounded(bounded) => bounded.band(unit),
             Condition::Equal(Equal { within, .. }) => {
@@ -108,7 +109,7 @@ impl ExpectSpec {
                 Band::of(format!("line \u{b1}{}", percent(within.get())), Some(within.get()))
             }
             Condition::Monotonic(monotonic) => monotonic.band(),
-            Condition::Order(Ascending { by, .. }) => match by.get() {
+            Condition::Order(AscendingOrder { by, .. }) => match by.get() {
                 // The spread over the seeds is a margin.
                 0.0 if self.beyond_spread => Band::of("order".into(), None),
                 0.0 => Band::one_sided("order".into()),
@@ -118,7 +119,7 @@ impl ExpectSpec {
     }
 }
 
-impl DifferenceOf {
+impl DifferenceExpectation {
     fn band(&self, unit: Dimension) -> Band {
         let (low, high) = self.bounds(unit).expect("they were checked");
         Band::between(low, high, |value| unit.show(value))

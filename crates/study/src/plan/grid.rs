@@ -177,7 +177,7 @@ impl Grid {
 /// The faults of all points, each listed once, with the first point that has it.
 #[derive(Default)]
 struct PointFaults {
-    found: Vec<config::Fault>,
+    found: Vec<config::ConfigFault>,
     shown: Faults,
 }
 
@@ -194,7 +194,7 @@ impl PointFaults {
         for fault in faults.0 {
             // An unknown key is one fault, whatever the value of its axis.
             let axis = |key: &str| key.rsplit_once(".values[").map_or(key.len(), |(axis, _)| axis.len());
-            let alike = |other: &config::Fault| {
+            let alike = |other: &config::ConfigFault| {
                 other.key[..axis(&other.key)] == fault.key[..axis(&fault.key)]
                     && (&other.path, &other.message, &other.remedy) == (&fault.path, &fault.message, &fault.remedy)
             };
@@ -204,7 +204,7 @@ impl PointFaults {
             let own = fault.path.as_deref() == Some(document.path());
             let of = if own { String::new() } else { format!("in study {}, ", document.path().display()) };
             let message = format!("{of}{here}{}", fault.message);
-            self.shown.0.push(config::Fault { message, ..fault.clone() });
+            self.shown.0.push(config::ConfigFault { message, ..fault.clone() });
             self.found.push(fault);
         }
     }

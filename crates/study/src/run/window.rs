@@ -1,6 +1,6 @@
 //! The part of a run that is measured, from the settings of the run and of its workload.
 
-use workload::measure::{Measured, Until};
+use workload::measure::{MeasureKeys, TargetState};
 
 use super::rules::{Steady, Stop, WarmUp};
 
@@ -32,19 +32,19 @@ impl Window {
     }
 
     /// Fills the open parts of the window with those of `other`.
-    pub(crate) fn or(self, other: &Measured) -> Self {
+    pub(crate) fn or(self, other: &MeasureKeys) -> Self {
         if self.is_fixed {
             return self;
         }
         let is_open = self.warm_up == WarmUp::None && !self.is_stop_given;
-        if is_open && other.until == Some(Until::Worn) {
+        if is_open && other.until == Some(TargetState::Worn) {
             return Self { stop: Stop::Worn(other.round), is_stop_given: true, is_fixed: true, ..self };
         }
         let plain = Steady::default();
         let steady = |metric| Steady { metric, round: other.round.unwrap_or(plain.round), ..plain };
         let warm_up = match (self.warm_up, other.until, other.warm_up) {
-            (WarmUp::None, Some(Until::Steady(metric)), _) => WarmUp::Steady(steady(metric)),
-            (WarmUp::None, None | Some(Until::Worn), Some(amount)) => amount.into(),
+            (WarmUp::None, Some(TargetState::Steady(metric)), _) => WarmUp::Steady(steady(metric)),
+            (WarmUp::None, None | Some(TargetState::Worn), Some(amount)) => amount.into(),
             (own, ..) => own,
         };
         match (self.is_stop_given, other.measure, warm_up) {
@@ -57,11 +57,11 @@ impl Window {
 
     /// The window of a later stage. The session's warm-up is over, and `left` is the rest of its end; parts that the
     /// session leaves open are those of the stage's description.
-    pub(crate) fn next(self, left: Stop, stage: &Measured) -> Self {
+    pub(crate) fn next(self, left: Stop, stage: &MeasureKeys) -> Self {
         let own = if self.warm_up == WarmUp::None {
             *stage
         } else {
-            Measured { measure: stage.measure, ..Measured::default() }
+            MeasureKeys { measure: stage.measure, ..MeasureKeys::default() }
         };
         let plain = Self::default();
         if self.stop == Stop::AtEnd { plain } else { plain.stopped_by(left) }.or(&own)
@@ -100,15 +100,15 @@ mod tests {
 
     use super::*;
 
-    fn measured(warm_up: Option<u64>, until: bool, measure: Option<u64>) -> Measured {
-        let until = until.then_some(Until::Steady(Metric::Waf));
+    fn measured(warm_up: Option<u64>, until: bool, measure: Option<u64>) -> MeasureKeys {
+        let until = until.then_some(TargetState::Steady(Metric::Waf));
         let [warm_up, measure] = [warm_up, measure].map(|amount| amount.map(Amount::Requests));
-        Measured { warm_up, until, round: None, measure }
+        MeasureKeys { warm_up, until, round: None, measure }
     }
 
     #[test]
     fn what_the_run_says_comes_before_what_the_workload_says() {
-        let run = |said: Measured| Window::default().or(&said);
+        let run = |said: MeasureKeys| Window::default().or(&said);
         let of = |window: Window| (window.warm_up, window.stop);
         let workload = measured(Some(10), false, Some(20));
         let requests = |warm_up, stop| (WarmUp::Requests(warm_up), Stop::Requests(stop));
@@ -125,9 +125,9 @@ mod tests {
         let steady = Steady { metric: Metric::Waf, ..Steady::default() };
         let waits = run(measured(None, true, None));
         assert_eq!(of(waits.or(&workload)), (WarmUp::Steady(steady), Stop::Requests(20)));
-        assert_eq!(of(waits.or(&Measured::default())), (WarmUp::Steady(steady), steady.window()));
+        assert_eq!(of(waits.or(&MeasureKeys::default())), (WarmUp::Steady(steady), steady.window()));
         // A run to the end of the drive's life takes no other setting from the workload.
-        let worn = |round| Measured { until: Some(Until::Worn), round, ..Measured::default() };
+        let worn = |round| MeasureKeys { until: Some(TargetState::Worn), round, ..MeasureKeys::default() };
         let round = Some(Amount::Requests(7));
         assert_eq!(of(run(worn(round)).or(&workload)), (WarmUp::None, Stop::Worn(round)));
         assert_eq!(
@@ -137,6 +137,6 @@ mod tests {
         // A fixed warm-up of the run takes the place of the workload's steady state.
         let workload = measured(None, true, None);
         assert_eq!(of(run(measured(Some(1), false, None)).or(&workload)), (WarmUp::Requests(1), Stop::AtEnd));
-        assert_eq!(of(run(Measured::default()).or(&workload)), (WarmUp::Steady(steady), steady.window()));
+        assert_eq!(of(run(MeasureKeys::default()).or(&workload)), (WarmUp::Steady(steady), steady.window()));
     }
 }

@@ -7,7 +7,7 @@ use workload::Pacing;
 use super::flow::Flow;
 use super::settings::{Settings, WARRANTY};
 use crate::catalogue::Device;
-use crate::plan::Until;
+use crate::plan::TargetState;
 use crate::run::{Steady, Stop, WarmUp};
 use crate::summary::{Array, Provenance};
 
@@ -75,7 +75,7 @@ fn run(settings: &Settings, first: Option<&Flow<'_>>) -> Table {
         WarmUp::Bytes(bytes) => drop(note("warm-up", bytes.exact().into())),
         WarmUp::Capacities(times) => drop(note("warm-up", format!("{times}x").into())),
         WarmUp::Steady(Steady { metric, round, .. }) => {
-            drop(note("until", Until::Steady(metric).to_string().into()));
+            drop(note("until", TargetState::Steady(metric).to_string().into()));
             drop(note("round", round.to_string().into()));
         }
     }
@@ -86,7 +86,7 @@ fn run(settings: &Settings, first: Option<&Flow<'_>>) -> Table {
         Stop::Bytes(bytes) => drop(note("measure", bytes.exact().into())),
         Stop::Capacities(times) => drop(note("measure", format!("{times}x").into())),
         Stop::Worn(round) => {
-            drop(note("until", Until::Worn.to_string().into()));
+            drop(note("until", TargetState::Worn.to_string().into()));
             if let Some(round) = round {
                 drop(note("round", round.to_string().into()));
             }

@@ -12,7 +12,7 @@ use crate::memory::TooLarge;
 use crate::reconcile::FailedChecks;
 use crate::run::RunError;
 use crate::snapshot::LoadError;
-use crate::worn::WornOut;
+use crate::worn::WornOutError;
 
 /// The reason that a session has no outcome.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ pub enum SessionError {
         fault: Fault,
     },
     /// Preconditioning wore the drive out.
-    WornOut(WornOut),
+    WornOut(WornOutError),
     /// The snapshot cannot be loaded.
     Load(LoadError),
     /// The snapshot cannot be written.

@@ -3,7 +3,7 @@
 use base::io::PlacementId;
 use base::units::Sectors;
 use ssd::QueueId;
-use workload::measure::Measured;
+use workload::measure::MeasureKeys;
 use workload::trace::TraceOptions;
 use workload::{Pacing, PlacementSource, Source};
 
@@ -45,7 +45,7 @@ pub(super) struct FlowStage<'a> {
     pub(super) name: String,
     pub(super) source: Box<dyn Source + 'a>,
     /// The measurement that the stage's description asks for.
-    pub(super) measured: Measured,
+    pub(super) measured: MeasureKeys,
     /// Other jobs that begin with the stage.
     pub(super) beside: Option<ConcurrentJobs>,
 }
@@ -125,7 +125,7 @@ impl<'a> Flow<'a> {
         let again = Flow::open(origin).map_err(|error| SessionError::Again { error, workload: self.name.clone() });
         let mut again = again?;
         // The caller decides how much of the second run is measured.
-        again.parts.iter_mut().for_each(|part| part.measured = Measured::default());
+        again.parts.iter_mut().for_each(|part| part.measured = MeasureKeys::default());
         Ok(again.named(&self.name).pacing(self.pacing).queue(self.queue).placement_id(self.placement))
     }
 
@@ -162,7 +162,7 @@ impl<'a> Flow<'a> {
     #[must_use]
     pub fn of(name: impl Into<String>, source: impl Source + 'a) -> Self {
         let name = name.into();
-        let (source, measured, beside) = (Box::new(source), Measured::default(), None);
+        let (source, measured, beside) = (Box::new(source), MeasureKeys::default(), None);
         let parts = vec![FlowStage { name: name.clone(), source, measured, beside }];
         let (config, doubts) = (toml::Table::new(), Vec::new());
         let (queue, placement) = (QueueId::default(), PlacementId::default());

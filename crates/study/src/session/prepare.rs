@@ -8,7 +8,7 @@ use flash::nand::Sector;
 use ssd::{Precondition, Ssd};
 
 use super::state::Snapshot;
-use super::{Progress, Session, SessionError, WornOut};
+use super::{Progress, Session, SessionError, WornOutError};
 use crate::snapshot;
 use crate::watch::Watch;
 
@@ -72,6 +72,6 @@ impl Session<'_> {
         };
         let done = drive.precondition_to_rest(step, &mut go_on, at_rest);
         let done = done.filter(|_| !is_interrupted()).ok_or_else(SessionError::interrupted)?;
-        WornOut::check(step, &done, &self.device.resolved).map_err(SessionError::WornOut)
+        WornOutError::check(step, &done, &self.device.resolved).map_err(SessionError::WornOut)
     }
 }

@@ -7,7 +7,7 @@ use flash::nand::{Sector, Stamp};
 use ssd::{Drive, Precondition, PreconditioningResult, Ssd};
 use translation::{Translation, UsedZones};
 
-use super::{Outcome, Progress, Session, SessionError, WornOut};
+use super::{Outcome, Progress, Session, SessionError, WornOutError};
 use crate::oracle::{Blank, Oracle};
 use crate::watch::{ObservedLayer, Watch};
 
@@ -69,7 +69,7 @@ impl Session<'_> {
             Translation::over(resolved, drive, used, &mut lay_out).ok_or_else(SessionError::interrupted)?;
         if let Some((step, done)) = last {
             let done = PreconditioningResult { refused, ..done };
-            WornOut::check(step, &done, resolved).map_err(SessionError::WornOut)?;
+            WornOutError::check(step, &done, resolved).map_err(SessionError::WornOut)?;
         }
         if let Some(storage) = self.settings.storage {
             let (age, temperature) = storage.conditions(self.settings.temperature);

@@ -304,7 +304,7 @@ pub(super) mod tests {
     use std::fs::File;
     use std::path::Path;
 
-    use parquet::record::{Field as Value, Row as Record};
+    use parquet::record;
 
     use super::*;
 
@@ -312,7 +312,7 @@ pub(super) mod tests {
     pub(in crate::store) fn check_columns(path: &Path) {
         let file = SerializedFileReader::new(File::open(path).expect("there")).expect("Parquet");
         let mut rows = file.get_row_iter(None).expect("rows");
-        let record: Record = rows.next().expect("a row").expect("sound");
+        let record: record::Row = rows.next().expect("a row").expect("sound");
         assert!(rows.next().is_none(), "one row");
         let Row { key, summary } = super::row_of(&file).expect("a result");
         let mut seen = Vec::new();
@@ -321,14 +321,16 @@ pub(super) mod tests {
             let metric = metrics().iter().find(|column| column.field.name == **name);
             let wanted = metric.map(|column| column.metric.of(&summary));
             match (value, wanted) {
-                (Value::Double(value), Some(Some(wanted))) => assert_eq!(value.to_bits(), wanted.to_bits(), "{name}"),
-                (Value::Null, Some(None)) => {}
-                (Value::ULong(number), None) if name == "seed" => assert_eq!(*number, key.seed),
-                (Value::ULong(number), None) if name == "model" => assert_eq!(*number, u64::from(key.model)),
-                (Value::Str(text), None) if name == "digest" => assert_eq!(*text, key.digest().to_string()),
-                (Value::Str(text), None) if name == "device" => assert_eq!(*text, summary.device),
-                (Value::Str(text), None) if name == "workload" => assert_eq!(*text, summary.workload),
-                (Value::Str(_), None) if [KEY, SUMMARY].contains(&name.as_str()) => {}
+                (record::Field::Double(value), Some(Some(wanted))) => {
+                    assert_eq!(value.to_bits(), wanted.to_bits(), "{name}")
+                }
+                (record::Field::Null, Some(None)) => {}
+                (record::Field::ULong(number), None) if name == "seed" => assert_eq!(*number, key.seed),
+                (record::Field::ULong(number), None) if name == "model" => assert_eq!(*number, u64::from(key.model)),
+                (record::Field::Str(text), None) if name == "digest" => assert_eq!(*text, key.digest().to_string()),
+                (record::Field::Str(text), None) if name == "device" => assert_eq!(*text, summary.device),
+                (record::Field::Str(text), None) if name == "workload" => assert_eq!(*text, summary.workload),
+                (record::Field::Str(_), None) if [KEY, SUMMARY].contains(&name.as_str()) => {}
                 other => panic!("{name}: {other:?}"),
             }
         }

@@ -18,7 +18,8 @@ const SCHEMA: &str = "flashloom-points-1";
 
 /// The points of a study.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-pub struct StudyOf {
+#[serde(rename = "StudyOf")]
+pub struct StudyPoints {
     /// Version of the keys of this document.
     pub schema: String,
     /// Name of the study in its description.
@@ -26,12 +27,13 @@ pub struct StudyOf {
     /// The names of the axes, in the order of the labels of a point.
     pub axes: Vec<String>,
     /// The study's points, each with each seed.
-    pub points: Vec<PointOf>,
+    pub points: Vec<StudyPoint>,
 }
 
 /// A point of a study with a seed.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-pub struct PointOf {
+#[serde(rename = "PointOf")]
+pub struct StudyPoint {
     /// The point's label on each axis.
     #[schemars(with = "Vec<String>")]
     pub labels: Vec<Label>,
@@ -42,13 +44,13 @@ pub struct PointOf {
     pub digest: Digest,
 }
 
-impl StudyOf {
+impl StudyPoints {
     /// Lists the points of a plan. `digests` are in the order of the points, each with all seeds.
     #[must_use]
     pub fn new(plan: &Plan, digests: &[Digest]) -> Self {
         let seeds = &plan.spec.seeds;
         let runs = plan.points.iter().flat_map(|point| seeds.iter().map(move |seed| (point, *seed)));
-        let point = |((point, seed), digest): ((&Point, u64), &Digest)| PointOf {
+        let point = |((point, seed), digest): ((&Point, u64), &Digest)| StudyPoint {
             labels: point.labels.clone(),
             seed,
             digest: *digest,
@@ -62,7 +64,7 @@ impl StudyOf {
     }
 }
 
-impl StudyOf {
+impl StudyPoints {
     /// The path of the study's file in a store, and the text of that file.
     ///
     /// # Panics
@@ -81,7 +83,7 @@ impl Store {
     /// # Errors
     ///
     /// If it cannot be written.
-    pub fn put_study(&self, study: &StudyOf) -> Result<(), StoreError> {
+    pub fn put_study(&self, study: &StudyPoints) -> Result<(), StoreError> {
         let (path, text) = study.file();
         let path = self.folder.join(path);
         write_whole(&path, |mut file| file.write_all(text.as_bytes())).map_err(|error| StoreError::new(&path, error))
@@ -89,12 +91,12 @@ impl Store {
 
     /// The studies that ran with this store, by name. Files of other kinds are skipped.
     #[must_use]
-    pub fn studies(&self) -> Vec<StudyOf> {
+    pub fn studies(&self) -> Vec<StudyPoints> {
         let Ok(entries) = fs::read_dir(self.folder.join(STUDIES)) else { return Vec::new() };
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.sort();
         let read = |path: &PathBuf| serde_json::from_str(&fs::read_to_string(path).ok()?).ok();
-        paths.iter().filter_map(read).filter(|study: &StudyOf| study.schema == SCHEMA).collect()
+        paths.iter().filter_map(read).filter(|study: &StudyPoints| study.schema == SCHEMA).collect()
     }
 }
 

@@ -22,18 +22,18 @@ enum LeverScope {
     /// This part of the time, whatever the cause.
     Part(JourneyPart),
     /// Waits during which the flash worked for this cause.
-    Cause(Cause),
+    Wait(Cause),
 }
 
 /// A key, its new value, and the time on which it acts.
 struct Lever(&'static str, KeyChange, &'static [LeverScope]);
 
 use KeyChange::{Add, Be, Times};
-use LeverScope::{Cause as Behind, Part as In};
+use LeverScope::{Part, Wait};
 
-const DIE: LeverScope = In(JourneyPart::Die);
-const CONTROLLER: LeverScope = In(JourneyPart::Controller);
-const CHANNEL: LeverScope = In(JourneyPart::Channel);
+const DIE: LeverScope = Part(JourneyPart::Die);
+const CONTROLLER: LeverScope = Part(JourneyPart::Controller);
+const CHANNEL: LeverScope = Part(JourneyPart::Channel);
 
 /// The levers for all families. A key of another family, or one without effect on a device, is refused by the check of
 /// the description.
@@ -44,32 +44,32 @@ const LEVERS: [Lever; 32] = [
     Lever("flash.arbitration.between-pages", Be("true"), &[CHANNEL]),
     Lever("flash.controllers", Be("none"), &[CONTROLLER]),
     Lever("flash.multi-plane", Be("false"), &[DIE, CONTROLLER]),
-    Lever("flash.multi-plane", Be("true"), &[In(JourneyPart::Array)]),
-    Lever("flash.cache-across-lists", Be("true"), &[DIE, In(JourneyPart::Array)]),
-    Lever("flash.width", Times(2.0), &[CHANNEL, In(JourneyPart::Transfer)]),
+    Lever("flash.multi-plane", Be("true"), &[Part(JourneyPart::Array)]),
+    Lever("flash.cache-across-lists", Be("true"), &[DIE, Part(JourneyPart::Array)]),
+    Lever("flash.width", Times(2.0), &[CHANNEL, Part(JourneyPart::Transfer)]),
     Lever("flash.chips", Times(2.0), &[DIE, CONTROLLER]),
-    Lever("flash.ecc.decoders", Be("per-controller"), &[In(JourneyPart::Decode)]),
-    Lever("host.queue-depth", Times(2.0), &[In(JourneyPart::Queue)]),
-    Lever("host.read-transfer", Be("cut-through"), &[In(JourneyPart::Link)]),
-    Lever("buffer.size", Times(2.0), &[In(JourneyPart::Buffer), Behind(Cause::Pad), Behind(Cause::Merge)]),
-    Lever("buffer.size", Add("8MiB"), &[In(JourneyPart::Array), Behind(Cause::Pad), Behind(Cause::Merge)]),
-    Lever("buffer.max-superblocks", Times(2.0), &[In(JourneyPart::Buffer), Behind(Cause::Merge)]),
-    Lever("buffer.flush", Be("log"), &[Behind(Cause::Flush), Behind(Cause::Pad), Behind(Cause::Merge)]),
-    Lever("ftl.over-provisioning", Times(2.0), &[Behind(Cause::Gc), Behind(Cause::Merge)]),
-    Lever("ftl.capacity", Times(0.9), &[Behind(Cause::Gc), Behind(Cause::Merge)]),
-    Lever("ftl.gc.victim", Be("{ policy = \"greedy\" }"), &[Behind(Cause::Gc)]),
-    Lever("ftl.gc.copy-back", Be("true"), &[Behind(Cause::Gc), CHANNEL]),
-    Lever("ftl.gc.parallel", Times(2.0), &[Behind(Cause::Gc)]),
+    Lever("flash.ecc.decoders", Be("per-controller"), &[Part(JourneyPart::Decode)]),
+    Lever("host.queue-depth", Times(2.0), &[Part(JourneyPart::Queue)]),
+    Lever("host.read-transfer", Be("cut-through"), &[Part(JourneyPart::Link)]),
+    Lever("buffer.size", Times(2.0), &[Part(JourneyPart::Buffer), Wait(Cause::Pad), Wait(Cause::Merge)]),
+    Lever("buffer.size", Add("8MiB"), &[Part(JourneyPart::Array), Wait(Cause::Pad), Wait(Cause::Merge)]),
+    Lever("buffer.max-superblocks", Times(2.0), &[Part(JourneyPart::Buffer), Wait(Cause::Merge)]),
+    Lever("buffer.flush", Be("log"), &[Wait(Cause::Flush), Wait(Cause::Pad), Wait(Cause::Merge)]),
+    Lever("ftl.over-provisioning", Times(2.0), &[Wait(Cause::Gc), Wait(Cause::Merge)]),
+    Lever("ftl.capacity", Times(0.9), &[Wait(Cause::Gc), Wait(Cause::Merge)]),
+    Lever("ftl.gc.victim", Be("{ policy = \"greedy\" }"), &[Wait(Cause::Gc)]),
+    Lever("ftl.gc.copy-back", Be("true"), &[Wait(Cause::Gc), CHANNEL]),
+    Lever("ftl.gc.parallel", Times(2.0), &[Wait(Cause::Gc)]),
     Lever("ftl.placement.policy", Be("least-loaded"), &[DIE, CONTROLLER]),
-    Lever("ftl.map-unit", Times(0.5), &[In(JourneyPart::Overlap), Behind(Cause::Pad)]),
-    Lever("ftl.log.blocks", Times(2.0), &[Behind(Cause::Merge)]),
-    Lever("ftl.log.parallel", Times(2.0), &[Behind(Cause::Merge)]),
-    Lever("ftl.hydra.chips", Times(2.0), &[Behind(Cause::Merge)]),
-    Lever("ftl.wear.threshold", Times(2.0), &[Behind(Cause::Wear)]),
-    Lever("ftl.map.cmt", Times(4.0), &[In(JourneyPart::Ftl), Behind(Cause::Map)]),
-    Lever("ftl.map.ctp", Times(4.0), &[In(JourneyPart::Ftl), Behind(Cause::Map)]),
-    Lever("ftl.map.cores", Times(2.0), &[In(JourneyPart::Ftl)]),
-    Lever("ftl.map", Be("{ kind = \"ram\" }"), &[In(JourneyPart::Ftl), Behind(Cause::Map)]),
+    Lever("ftl.map-unit", Times(0.5), &[Part(JourneyPart::Overlap), Wait(Cause::Pad)]),
+    Lever("ftl.log.blocks", Times(2.0), &[Wait(Cause::Merge)]),
+    Lever("ftl.log.parallel", Times(2.0), &[Wait(Cause::Merge)]),
+    Lever("ftl.hydra.chips", Times(2.0), &[Wait(Cause::Merge)]),
+    Lever("ftl.wear.threshold", Times(2.0), &[Wait(Cause::Wear)]),
+    Lever("ftl.map.cmt", Times(4.0), &[Part(JourneyPart::Ftl), Wait(Cause::Map)]),
+    Lever("ftl.map.ctp", Times(4.0), &[Part(JourneyPart::Ftl), Wait(Cause::Map)]),
+    Lever("ftl.map.cores", Times(2.0), &[Part(JourneyPart::Ftl)]),
+    Lever("ftl.map", Be("{ kind = \"ram\" }"), &[Part(JourneyPart::Ftl), Wait(Cause::Map)]),
 ];
 
 /// The least share of a culprit's wait from which on a cause is acted upon.
@@ -80,7 +80,7 @@ impl Lever {
         let behind = |cause: Cause| culprit.causes.iter().any(|(other, share)| *other == cause && *share >= MUCH);
         self.2.iter().any(|on| match on {
             LeverScope::Part(part) => *part == culprit.part,
-            LeverScope::Cause(cause) => behind(*cause),
+            LeverScope::Wait(cause) => behind(*cause),
         })
     }
 

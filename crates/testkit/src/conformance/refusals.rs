@@ -3,8 +3,8 @@
 
 use base::engine::Rng;
 use base::io::IoKind;
-use flash::nand::Failing;
-use ftl::EraseWhen;
+use flash::nand::FaultKind;
+use ftl::EraseTiming;
 
 use super::script::Line;
 use super::{Trial, Work, script};
@@ -19,7 +19,7 @@ const MOST: u32 = 4000;
 
 pub(super) fn refusals(trial: &Trial<'_>) -> Work {
     let mut work = Work::default();
-    if trial.resolved.ftl.log.erase == EraseWhen::Read {
+    if trial.resolved.ftl.log.erase == EraseTiming::Read {
         // A merge whose destinations have all failed has the only copy of its pages in RAM, and reads wait for its end.
         return work;
     }
@@ -58,9 +58,9 @@ fn fail(host: &mut Host, rng: &mut Rng, share: f64) -> u64 {
     let mut failures = 0;
     for nth in (0..PROGRAMS).filter(|_| rng.chance(share)).collect::<Vec<_>>() {
         let ssd = host.ssd_mut();
-        ssd.media_mut().faults_mut().fail_soon(Failing::Program, nth);
+        ssd.media_mut().faults_mut().fail_soon(FaultKind::Program, nth);
         if let Some(second) = ssd.slc_media_mut() {
-            second.faults_mut().fail_soon(Failing::Program, nth);
+            second.faults_mut().fail_soon(FaultKind::Program, nth);
         }
         failures += 1;
     }

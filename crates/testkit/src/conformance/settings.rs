@@ -26,7 +26,7 @@ mod variation;
 use base::units::{Bytes, Ratio};
 use flash::backend::{Arbitration, BusOrder, Completion, Controllers, Order, Transfer};
 use flash::nand::{FaultSpec, Part};
-use ftl::{Allocation, EraseWhen, Striping};
+use ftl::{Allocation, EraseTiming, Striping};
 use ssd::{
     BufferPolicy, BufferSpec, Digits, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec, PlacementSpec, Spec,
     VictimSpec, WearSpec,
@@ -336,7 +336,7 @@ impl Book {
         }
         for (allocation, transfer) in [(Allocation::Apart, Transfer::Controller), (Allocation::Same, Transfer::Bus)] {
             self.add(format!("{allocation:?}, erased when read, transfer by {transfer:?}"), |spec| {
-                (spec.ftl.log.allocation, spec.ftl.log.erase) = (allocation, EraseWhen::Read);
+                (spec.ftl.log.allocation, spec.ftl.log.erase) = (allocation, EraseTiming::Read);
                 (spec.flash.controllers, spec.flash.transfer) = (Controllers::Shared(3), transfer);
             });
         }

@@ -2,7 +2,7 @@
 
 use ssd::{FtlKind, Spec};
 
-pub use super::loads::{Load, Ran, run};
+pub use super::loads::{Load, RunResults, run};
 
 /// A NAND part with every feature, with two kinds of pages, that wears out within a test.
 const PART: &str = r#"

@@ -9,7 +9,7 @@ use raid::Raid;
 use ssd::{Completion, Drive, DriveKind, Precondition, QueueId, RaidSpec, Request, ResolvedDevice, Spec, Ssd};
 use translation::{Translation, UsedZones};
 
-use super::loads::{Load, Ran};
+use super::loads::{Load, RunResults};
 
 pub(super) fn raid_tables() -> String {
     "[raid]\nlevel = \"raid6\"\ndrives = 4\nchunk = \"4KiB\"\nspares = 1\njournal = \"256KiB\"\nrebuild-rate = \"4MB/s\"\n\
@@ -36,7 +36,7 @@ pub(super) fn translation_tables() -> String {
 }
 
 /// Runs a load on a RAID of full drives.
-pub(super) fn run_on_raid(device: &ResolvedDevice, spec: &RaidSpec, load: Load) -> Ran {
+pub(super) fn run_on_raid(device: &ResolvedDevice, spec: &RaidSpec, load: Load) -> RunResults {
     let drives = (0..device.drives()).map(|number| {
         let mut drive = Ssd::<()>::new(&device.of_drive(number), u64::from(number));
         if number < spec.drives {
@@ -46,11 +46,11 @@ pub(super) fn run_on_raid(device: &ResolvedDevice, spec: &RaidSpec, load: Load) 
     });
     let mut raid = Raid::new(spec, drives.collect());
     let (hash, failed) = play(&mut raid, load);
-    Ran { hash, erases: raid.drives().iter().flat_map(Ssd::erase_counts).collect(), failed }
+    RunResults { hash, erases: raid.drives().iter().flat_map(Ssd::erase_counts).collect(), failed }
 }
 
 /// Runs a load on a translation whose zones are full.
-pub(super) fn run_on_translation(device: &ResolvedDevice, load: Load) -> Ran {
+pub(super) fn run_on_translation(device: &ResolvedDevice, load: Load) -> RunResults {
     let go_on = &mut |_, _| ControlFlow::Continue(());
     let mut used = UsedZones::new(device, 7);
     for step in [Precondition::Fill, Precondition::RandomOverwrite(1.0)] {
@@ -59,7 +59,7 @@ pub(super) fn run_on_translation(device: &ResolvedDevice, load: Load) -> Ran {
     let drive = Ssd::<()>::new(&device.of_drive(0), 7);
     let (mut translation, _) = Translation::over(device, drive, used, go_on).expect("nobody breaks off");
     let (hash, failed) = play(&mut translation, load);
-    Ran { hash, erases: translation.drive().erase_counts(), failed }
+    RunResults { hash, erases: translation.drive().erase_counts(), failed }
 }
 
 fn play(drive: &mut impl Drive<()>, load: Load) -> (u64, [u64; IoKind::COUNT]) {

@@ -30,7 +30,7 @@ impl Load {
 
 /// The results of a run that a test compares to see whether a key has an effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ran {
+pub struct RunResults {
     /// Hash of all events: it changes with any duration on any die or channel.
     pub hash: u64,
     /// The erase count of each block, because the choice of a block within a die changes no event.
@@ -41,7 +41,7 @@ pub struct Ran {
 
 /// Runs a load on a full drive.
 #[must_use]
-pub fn run(device: &ResolvedDevice, load: Load) -> Ran {
+pub fn run(device: &ResolvedDevice, load: Load) -> RunResults {
     if let Some(spec) = &device.spec.raid {
         return layers::run_on_raid(device, spec, load);
     }
@@ -71,10 +71,10 @@ pub fn run(device: &ResolvedDevice, load: Load) -> Ran {
         Load::Shift => player.shift(),
     }
     player.run_until_idle();
-    Ran::of(&player.ssd)
+    RunResults::of(&player.ssd)
 }
 
-impl Ran {
+impl RunResults {
     /// Collects the results of a drive.
     pub(super) fn of(ssd: &Ssd<()>) -> Self {
         let mut erases = ssd.erase_counts();

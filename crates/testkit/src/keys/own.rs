@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use base::units::{Bytes, Lpn, Psn, SuperblockId};
 use ftl::map_unit::{AnyMapUnit, CachedBlock, DftlSpec, MapSpec, register_eviction_policy, register_map_unit};
-use ftl::simple::{Done, SimpleCommands, SimpleDrive, SimpleFtl, SimpleWrite};
+use ftl::simple::{CommandEnd, SimpleCommands, SimpleDrive, SimpleFtl, SimpleWrite};
 use ftl::{
     Candidate, CollectionPool, HostWrite, PlacementPool, RegisterError, StreamPolicy, register_collection_policy,
     register_placement_policy, register_simple_ftl, register_stream_policy, register_victim_policy,
@@ -107,10 +107,10 @@ impl SimpleFtl for Fewest {
         self.map[lpn.index()] = None;
     }
 
-    fn done(&mut self, flash: &mut SimpleCommands<'_, '_>, done: Done) {
+    fn done(&mut self, flash: &mut SimpleCommands<'_, '_>, done: CommandEnd) {
         match done {
-            Done::Written { lpn, to } => self.map[lpn.index()] = Some(to),
-            Done::Copied { lpn, from, to } => {
+            CommandEnd::Written { lpn, to } => self.map[lpn.index()] = Some(to),
+            CommandEnd::Copied { lpn, from, to } => {
                 self.copying -= 1;
                 if self.map[lpn.index()] == Some(from) {
                     self.map[lpn.index()] = Some(to);
@@ -119,18 +119,18 @@ impl SimpleFtl for Fewest {
                     flash.erase(victim);
                 }
             }
-            Done::Failed { superblock, copy } => {
+            CommandEnd::Failed { superblock, copy } => {
                 for open in &mut self.open {
                     self.full.extend(open.take_if(|(block, _)| *block == superblock).map(|(block, _)| block));
                 }
                 self.copying -= u32::from(copy.is_some());
                 self.to_copy.extend(copy);
             }
-            Done::Erased(block) => {
+            CommandEnd::Erased(block) => {
                 self.free.push_back(block);
                 self.victim = None;
             }
-            Done::Retired(_) => self.victim = None,
+            CommandEnd::Retired(_) => self.victim = None,
         }
         self.go_on(flash);
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::alternatives::{alternatives, tag};
 use super::schema::Schema;
-use super::{Key, Step};
+use super::{Key, PathSegment};
 
 /// Returns the name of a table's form; empty if the table has only one.
 fn form_name(forms: &[&Value], form: &Value) -> String {
@@ -55,11 +55,17 @@ pub fn keys(schema: &Value, description: &Value) -> Vec<Key> {
     keys
 }
 
-fn keys_of(schema: Schema<'_>, node: &Value, (name, path): (&str, &mut Vec<Step>), value: &Value, keys: &mut Vec<Key>) {
+fn keys_of(
+    schema: Schema<'_>,
+    node: &Value,
+    (name, path): (&str, &mut Vec<PathSegment>),
+    value: &Value,
+    keys: &mut Vec<Key>,
+) {
     let (node, _) = schema.resolve(node);
     if let (Some(items), false) = (value.as_array(), node["items"].is_null()) {
         for (i, item) in items.iter().enumerate() {
-            path.push(Step::Item(i));
+            path.push(PathSegment::Item(i));
             let name = format!("{name}[]");
             if !item.is_object() {
                 keys.push(Key {
@@ -90,7 +96,7 @@ fn keys_of(schema: Schema<'_>, node: &Value, (name, path): (&str, &mut Vec<Step>
     for (key, node) in properties(form).into_iter().flatten().filter(|(_, node)| node["const"].is_null()) {
         let name = format!("{name}{form_name}.{key}");
         let name = name.trim_start_matches('.');
-        path.push(Step::Key(key.clone()));
+        path.push(PathSegment::Key(key.clone()));
         let value = table.get(key);
         let others = alternatives(schema, node, value);
         keys.push(Key { name: name.to_owned(), path: path.clone(), alternatives: others });

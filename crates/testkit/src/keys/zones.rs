@@ -5,7 +5,7 @@ use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Span};
 use ssd::{Completion, Drive, QueueId, Request, ResolvedDevice, Ssd, ZoneShape};
 
-use super::loads::{Load, Ran};
+use super::loads::{Load, RunResults};
 
 /// The number of zones that the load writes to: more than may be active.
 const ZONES: u64 = 9;
@@ -22,7 +22,7 @@ struct Host {
 }
 
 /// Runs a load on a new drive with zones.
-pub(super) fn run(device: &ResolvedDevice, shape: ZoneShape, load: Load) -> Ran {
+pub(super) fn run(device: &ResolvedDevice, shape: ZoneShape, load: Load) -> RunResults {
     let ssd = Ssd::new(device, 7);
     let unit = u64::from(device.geometry.sectors);
     let rng = Rng::stream(11, "keys.zones");
@@ -34,7 +34,7 @@ pub(super) fn run(device: &ResolvedDevice, shape: ZoneShape, load: Load) -> Ran 
         Load::Shift => (0..40).for_each(|i| host.rewrite(i)),
     }
     while host.step() {}
-    Ran::of(&host.ssd)
+    RunResults::of(&host.ssd)
 }
 
 impl Host {

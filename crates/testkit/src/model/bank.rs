@@ -8,7 +8,7 @@ use super::Shape;
 
 /// The part of a request that one bank serves: operations on some pages of a row each.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct BankPart {
     request: usize,
     came: Time,
     write: bool,
@@ -16,7 +16,7 @@ pub(super) struct Part {
     steps: Vec<(u64, u64)>,
 }
 
-impl Part {
+impl BankPart {
     pub(super) const fn new(request: usize, came: Time, write: bool) -> Self {
         Self { request, came, write, steps: Vec::new() }
     }
@@ -58,7 +58,7 @@ struct Need {
 /// A bank with its queue of parts.
 #[derive(Clone, Debug)]
 pub(super) struct Bank {
-    queue: VecDeque<Part>,
+    queue: VecDeque<BankPart>,
     /// Position of the current operation in the first part.
     step: usize,
     need: Option<Need>,
@@ -90,7 +90,7 @@ impl Bank {
     }
 
     /// Queues a part. `number` comes from the count of operations on all banks.
-    pub(super) fn push(&mut self, part: Part, number: u64, shape: &Shape) {
+    pub(super) fn push(&mut self, part: BankPart, number: u64, shape: &Shape) {
         self.queue.push_back(part);
         if self.queue.len() == 1 {
             self.number = number;

@@ -12,9 +12,9 @@ use flash::nand::Stamp;
 use ssd::{Completion, ResolvedDevice, Ssd, Status, ZoneState};
 
 use super::areas::AreaZone;
-use super::cuts::Lost;
-use super::under_way::{UnderWay, Zone};
-use super::{Host, stamp};
+use super::cuts::UnansweredRequests;
+use super::under_way::{ExpectedZone, OutstandingRequest};
+use super::{ZoneHost, stamp};
 
 /// The numbers of power cuts and failures in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,14 +31,14 @@ pub struct Stress {
 /// If an answer or the data is wrong.
 pub fn side_by_side(resolved: &ResolvedDevice, seed: u64, batches: u32, stress: Stress) {
     let mut rng = Rng::stream(seed, "zones.side-by-side");
-    let mut host = Host::new(Ssd::new(resolved, seed));
+    let mut host = ZoneHost::new(Ssd::new(resolved, seed));
     let count = u64::from(host.shape.max_open.min(host.shape.zones)).min(6);
     let areas = host.shape.zrwa.map_or(0, |zrwa| u64::from(zrwa.zones));
     let area = |zone: u64| {
         AreaZone::new(host.begin(zone), host.shape, host.unit).filter(|_| zone % 2 == 1 && zone / 2 < areas)
     };
-    let zone = |zone| Zone { area: area(zone).map(|area| [area.clone(), area]), ..Zone::default() };
-    let mut zones: Vec<Zone> = (0..count).map(zone).collect();
+    let zone = |zone| ExpectedZone { area: area(zone).map(|area| [area.clone(), area]), ..ExpectedZone::default() };
+    let mut zones: Vec<ExpectedZone> = (0..count).map(zone).collect();
     let every = |times: u32| batches.checked_div(times).map_or(u32::MAX, |every| every.max(1));
     let (cut_every, fail_every) = (every(stress.cuts), every(stress.failures));
     for batch in 0..batches {
@@ -74,7 +74,7 @@ pub fn side_by_side(resolved: &ResolvedDevice, seed: u64, batches: u32, stress: 
             left -= 1;
         }
         if cuts {
-            Lost::of(&under_way).check(&mut host, &mut zones, stress.failures > 0);
+            UnansweredRequests::of(&under_way).check(&mut host, &mut zones, stress.failures > 0);
         } else {
             assert!(under_way.is_empty(), "requests never complete: {under_way:?}");
             host.ssd.check();
@@ -88,12 +88,12 @@ pub fn side_by_side(resolved: &ResolvedDevice, seed: u64, batches: u32, stress: 
 }
 
 /// Draws a request to a zone, with the status that it must get; `None` if more than one status is possible.
-fn draw(rng: &mut Rng, host: &Host, (zone, tag): (u64, u64), of: &mut Zone) -> Option<UnderWay> {
+fn draw(rng: &mut Rng, host: &ZoneHost, (zone, tag): (u64, u64), of: &mut ExpectedZone) -> Option<OutstandingRequest> {
     let [size, capacity] = host.sizes();
     if let Some([_, ahead]) = of.area.as_mut().filter(|_| !of.failed) {
         let io = ahead.draw(rng, size);
         let wanted = ahead.carry_out(&io, tag);
-        return Some(UnderWay { io, zone, wanted });
+        return Some(OutstandingRequest { io, zone, wanted });
     }
     let begin = host.begin(zone);
     let bare = |kind| Io::new(kind, Lba::new(begin), Sectors::new(0));
@@ -133,12 +133,18 @@ fn draw(rng: &mut Rng, host: &Host, (zone, tag): (u64, u64), of: &mut Zone) -> O
             (Io::new(IoKind::Read, Lba::new(at), Sectors::new(sectors)), Status::Done)
         }
     };
-    Some(UnderWay { io, zone, wanted })
+    Some(OutstandingRequest { io, zone, wanted })
 }
 
 /// Checks a completion, and notes the change that it made.
-fn complete(host: &Host, request: &UnderWay, done: &Completion<Stamp>, of: &mut Zone, stress: Stress) {
-    let UnderWay { io, zone, wanted } = *request;
+fn complete(
+    host: &ZoneHost,
+    request: &OutstandingRequest,
+    done: &Completion<Stamp>,
+    of: &mut ExpectedZone,
+    stress: Stress,
+) {
+    let OutstandingRequest { io, zone, wanted } = *request;
     let begin = host.begin(zone);
     let what = format!("{} {} of zone {zone}", io.kind.name(), done.tag);
     if of.failed || stress.failures > 0 && matches!(done.status, Status::ZoneReadOnly | Status::InvalidZoneTransition) {
@@ -189,7 +195,7 @@ fn complete(host: &Host, request: &UnderWay, done: &Completion<Stamp>, of: &mut 
 }
 
 /// Checks the zone when nothing is under way.
-fn settle(host: &mut Host, number: u64, zone: &mut Zone, stress: Stress) {
+fn settle(host: &mut ZoneHost, number: u64, zone: &mut ExpectedZone, stress: Stress) {
     let (state, [size, capacity]) = (host.report(number).state, host.sizes());
     if stress.failures > 0 && matches!(state, ZoneState::ReadOnly | ZoneState::Offline) {
         zone.failed = true;

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use base::io::{Io, IoKind};
 use ssd::ZoneState;
 
-use super::under_way::{UnderWay, Zone};
-use super::{Host, stamp};
+use super::under_way::{ExpectedZone, OutstandingRequest};
+use super::{ZoneHost, stamp};
 
 /// A request that a power cut has left without an answer.
 #[derive(Clone, Copy, Debug)]
-struct Unanswered {
+struct UnansweredRequest {
     tag: u64,
     io: Io,
     kind: IoKind,
@@ -21,14 +21,15 @@ struct Unanswered {
 }
 
 /// The unanswered requests of each zone, in the order of their submission.
-pub(super) struct Lost(BTreeMap<u64, Vec<Unanswered>>);
+pub(super) struct UnansweredRequests(BTreeMap<u64, Vec<UnansweredRequest>>);
 
-impl Lost {
-    pub(super) fn of(under_way: &BTreeMap<u64, UnderWay>) -> Self {
-        let mut lost: BTreeMap<u64, Vec<Unanswered>> = BTreeMap::new();
-        for (tag, UnderWay { io, zone, .. }) in under_way.iter().filter(|(_, request)| request.io.kind != IoKind::Read)
+impl UnansweredRequests {
+    pub(super) fn of(under_way: &BTreeMap<u64, OutstandingRequest>) -> Self {
+        let mut lost: BTreeMap<u64, Vec<UnansweredRequest>> = BTreeMap::new();
+        for (tag, OutstandingRequest { io, zone, .. }) in
+            under_way.iter().filter(|(_, request)| request.io.kind != IoKind::Read)
         {
-            lost.entry(*zone).or_default().push(Unanswered {
+            lost.entry(*zone).or_default().push(UnansweredRequest {
                 tag: *tag,
                 io: *io,
                 kind: io.kind,
@@ -39,7 +40,7 @@ impl Lost {
     }
 
     /// Cuts the power, checks the contents of the zones, and expects these contents from then on.
-    pub(super) fn check(&self, host: &mut Host, zones: &mut [Zone], may_fail: bool) {
+    pub(super) fn check(&self, host: &mut ZoneHost, zones: &mut [ExpectedZone], may_fail: bool) {
         host.ssd.cut_power();
         host.done.clear();
         host.ssd.power_on(host.ssd.now());
@@ -88,14 +89,14 @@ impl Lost {
 }
 
 /// Lists whether the zone may have been finished, given that it holds `found`; `None` if it cannot hold that.
-fn explains(before: &[u64], finished: bool, lost: &[Unanswered], found: &[u64]) -> Option<Vec<bool>> {
+fn explains(before: &[u64], finished: bool, lost: &[UnansweredRequest], found: &[u64]) -> Option<Vec<bool>> {
     let mut ways = Vec::new();
     search(before, finished, lost, found, &mut ways);
     (!ways.is_empty()).then_some(ways)
 }
 
 /// Tries all orders of appends, and a cut at any place. `content` has zeros where an unanswered append may lie.
-fn search(content: &[u64], finished: bool, lost: &[Unanswered], found: &[u64], ways: &mut Vec<bool>) {
+fn search(content: &[u64], finished: bool, lost: &[UnansweredRequest], found: &[u64], ways: &mut Vec<bool>) {
     if ways.contains(&true) && ways.contains(&false) {
         return;
     }
@@ -132,7 +133,7 @@ fn search(content: &[u64], finished: bool, lost: &[Unanswered], found: &[u64], w
                 if differs && !resets {
                     continue;
                 }
-                let rest: Vec<Unanswered> =
+                let rest: Vec<UnansweredRequest> =
                     lost.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, next)| *next).collect();
                 search(&with, finished, &rest, found, ways);
             }

@@ -6,11 +6,11 @@ use base::units::{Lba, Sectors};
 use flash::nand::Stamp;
 use ssd::{ResolvedDevice, Ssd, Status, ZoneState};
 
-use super::{Host, stamp};
+use super::{ZoneHost, stamp};
 
 /// A zone as the standard describes it.
 #[derive(Clone, Debug, Default)]
-struct Zone {
+struct ModelZone {
     /// The content of the sectors up to the last written one; 0 for one that is not written.
     data: Vec<u64>,
     /// The number of sectors below the write pointer.
@@ -18,14 +18,14 @@ struct Zone {
     /// True if the zone has a random write area.
     has_area: bool,
     /// How the zone was opened; `None` if it is not open.
-    open: Option<Open>,
+    open: Option<OpenState>,
     /// True if the host has closed the zone, or if it has data and is not open.
     closed: bool,
     finished: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Open {
+enum OpenState {
     Implicitly,
     Explicitly,
 }
@@ -40,7 +40,7 @@ struct Areas {
 
 /// A drive with zones as the standard describes it.
 struct Model {
-    zones: Vec<Zone>,
+    zones: Vec<ModelZone>,
     capacity: u64,
     max_active: usize,
     max_open: usize,
@@ -51,11 +51,11 @@ struct Model {
 
 impl Model {
     fn state(&self, zone: usize) -> ZoneState {
-        let Zone { pointer, open, closed, finished, .. } = &self.zones[zone];
+        let ModelZone { pointer, open, closed, finished, .. } = &self.zones[zone];
         match open {
             _ if *finished || *pointer == self.capacity => ZoneState::Full,
-            Some(Open::Implicitly) => ZoneState::ImplicitlyOpen,
-            Some(Open::Explicitly) => ZoneState::ExplicitlyOpen,
+            Some(OpenState::Implicitly) => ZoneState::ImplicitlyOpen,
+            Some(OpenState::Explicitly) => ZoneState::ExplicitlyOpen,
             None if *closed => ZoneState::Closed,
             None => ZoneState::Empty,
         }
@@ -63,7 +63,7 @@ impl Model {
 
     /// Returns the status of a command that opens a zone, as far as it depends on the limits on open and active zones.
     fn may_open(&self, zone: usize) -> Status {
-        let is_open = |zone: &&Zone| zone.open.is_some();
+        let is_open = |zone: &&ModelZone| zone.open.is_some();
         let active = self.zones.iter().filter(|zone| zone.open.is_some() || zone.closed).count();
         let own = &self.zones[zone];
         if own.open.is_none() && !own.closed && active >= self.max_active {
@@ -74,7 +74,7 @@ impl Model {
     }
 
     /// Opens a zone, if the limits allow it.
-    fn open(&mut self, zone: usize, how: Open) -> Status {
+    fn open(&mut self, zone: usize, how: OpenState) -> Status {
         let may_open = self.may_open(zone);
         if may_open != Status::Done {
             return may_open;
@@ -84,10 +84,10 @@ impl Model {
             let oldest = self.implicit.remove(0);
             (self.zones[oldest].open, self.zones[oldest].closed) = (None, true);
         }
-        if self.zones[zone].open == Some(Open::Explicitly) {
+        if self.zones[zone].open == Some(OpenState::Explicitly) {
             return Status::Done;
         }
-        if how == Open::Explicitly {
+        if how == OpenState::Explicitly {
             self.implicit.retain(|other| *other != zone);
         } else if self.zones[zone].open.is_none() {
             self.implicit.push(zone);
@@ -122,7 +122,7 @@ impl Model {
         if begin + sectors > self.capacity {
             return Status::ZoneBoundary;
         }
-        let opened = self.open(zone, Open::Implicitly);
+        let opened = self.open(zone, OpenState::Implicitly);
         if opened == Status::Done {
             let own = &mut self.zones[zone];
             let end = begin + sectors;
@@ -157,7 +157,7 @@ impl Model {
             return Status::ZrwaUnavailable;
         }
         self.zones[zone].has_area = true;
-        self.open(zone, Open::Explicitly)
+        self.open(zone, OpenState::Explicitly)
     }
 
     /// Moves the write pointer to `end`.
@@ -168,7 +168,7 @@ impl Model {
         if end <= pointer || end > most || !(end - pointer).is_multiple_of(area.granularity) {
             return Status::InvalidZoneOperation;
         }
-        let opened = self.open(zone, Open::Implicitly);
+        let opened = self.open(zone, OpenState::Implicitly);
         if opened == Status::Done {
             self.zones[zone].pointer = end;
             if end == self.capacity {
@@ -183,7 +183,7 @@ impl Model {
             (IoKind::ZoneOpen, ZoneState::Full) | (IoKind::ZoneClose, ZoneState::Full | ZoneState::Empty) => {
                 Status::InvalidZoneTransition
             }
-            (IoKind::ZoneOpen, _) => self.open(zone, Open::Explicitly),
+            (IoKind::ZoneOpen, _) => self.open(zone, OpenState::Explicitly),
             (IoKind::ZoneClose, _) => {
                 let has_area = self.zones[zone].has_area;
                 self.leave(zone);
@@ -197,7 +197,7 @@ impl Model {
             }
             _ => {
                 self.leave(zone);
-                self.zones[zone] = Zone::default();
+                self.zones[zone] = ModelZone::default();
                 Status::Done
             }
         }
@@ -221,11 +221,11 @@ impl Model {
 /// If an answer of the drive is not that of the model.
 pub fn one_by_one(resolved: &ResolvedDevice, seed: u64, requests: u32) {
     let mut rng = Rng::stream(seed, "zones.one-by-one");
-    let mut host = Host::new(Ssd::new(resolved, seed));
+    let mut host = ZoneHost::new(Ssd::new(resolved, seed));
     let shape = host.shape;
     let [size, capacity] = host.sizes();
     let mut model = Model {
-        zones: vec![Zone::default(); shape.zones as usize],
+        zones: vec![ModelZone::default(); shape.zones as usize],
         capacity,
         max_active: shape.max_active as usize,
         max_open: shape.max_open as usize,

@@ -7,7 +7,7 @@ use super::areas::AreaZone;
 
 /// A zone as its completed requests have left it, and the expected state after all submitted ones.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Zone {
+pub(super) struct ExpectedZone {
     pub(super) data: Vec<u64>,
     pub(super) finished: bool,
     /// The number of sectors below the write pointer, and whether the zone is full, after all submitted requests.
@@ -22,7 +22,7 @@ pub(super) struct Zone {
 
 /// A request under way.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct UnderWay {
+pub(super) struct OutstandingRequest {
     pub(super) io: Io,
     pub(super) zone: u64,
     pub(super) wanted: Status,

@@ -6,7 +6,7 @@ use flash::nand::Sector;
 use ssd::Status;
 
 use super::{OperationId, Translation};
-use crate::operation::{Phase, Piece};
+use crate::operation::{OperationPhase, Piece};
 
 impl<S: Sector> Translation<S> {
     /// Reads `sectors` sectors of the unit at a place, after the first `skipped`, into an operation's data from `at`
@@ -22,7 +22,7 @@ impl<S: Sector> Translation<S> {
     /// Reads the sectors that the user asked for, with one request for each run of adjacent units.
     pub(super) fn read(&mut self, handle: OperationId<S>) {
         let io = self.operations[handle].completion.io;
-        self.operations[handle].phase = Phase::Reading;
+        self.operations[handle].phase = OperationPhase::Reading;
         self.operations[handle].completion.data = vec![S::default(); io.sectors.get() as usize];
         for run in self.log.runs(io.start.get()..io.end().get()) {
             match run.place {
@@ -45,7 +45,7 @@ impl<S: Sector> Translation<S> {
         let mut data = vec![S::default(); ((last - first) * unit) as usize];
         let skipped = (start - first * unit) as usize;
         data[skipped..skipped + operation.completion.data.len()].copy_from_slice(&operation.completion.data);
-        (operation.completion.data, operation.phase) = (data, Phase::Reading);
+        (operation.completion.data, operation.phase) = (data, OperationPhase::Reading);
         for (of, skipped, sectors) in self.log.rests(start, end) {
             let Some(place) = self.log.place_of(of as u32) else { continue };
             if self.log.is_lost(place) {

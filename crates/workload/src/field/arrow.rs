@@ -137,9 +137,9 @@ mod tests {
     }
 
     /// A reader of FlatBuffers for tests. A table begins with the distance back to its table of offsets.
-    struct Table<'a>(&'a [u8], usize);
+    struct FlatTable<'a>(&'a [u8], usize);
 
-    impl<'a> Table<'a> {
+    impl<'a> FlatTable<'a> {
         fn word(&self, at: usize) -> usize {
             u32::from_le_bytes(self.0[at..at + 4].try_into().expect("four bytes")) as usize
         }
@@ -158,7 +158,7 @@ mod tests {
         }
 
         fn table(&self, number: u16) -> Self {
-            Table(self.0, self.follow(number))
+            FlatTable(self.0, self.follow(number))
         }
 
         fn text(&self, number: u16) -> &'a str {
@@ -169,7 +169,7 @@ mod tests {
         fn list(&self, number: u16) -> Vec<Self> {
             let at = self.follow(number);
             let entry = |i: usize| at + 4 + 4 * i;
-            (0..self.word(at)).map(|i| Table(self.0, entry(i) + self.word(entry(i)))).collect()
+            (0..self.word(at)).map(|i| FlatTable(self.0, entry(i) + self.word(entry(i)))).collect()
         }
 
         fn byte(&self, number: u16) -> u8 {
@@ -203,7 +203,7 @@ mod tests {
             .collect();
         assert_eq!(bytes[..4], [255; 4]);
         let message = &bytes[8..];
-        let root = Table(message, Table(message, 0).word(0));
+        let root = FlatTable(message, FlatTable(message, 0).word(0));
         assert_eq!((root.byte(0), root.byte(1)), (VERSION as u8, HEADER));
         let all = root.table(2).list(1);
         let types = [Type::Utf8, Type::FloatingPoint, Type::Int];

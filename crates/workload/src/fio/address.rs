@@ -9,7 +9,7 @@ use crate::generate::{AddressSpec, SequentialSpec, StrideOrder, ZoneSpec};
 
 /// Properties of a stream, beside the options of its job, on which its addresses depend.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Requests {
+pub(super) struct StreamProperties {
     /// The size of all requests, if they have one size.
     pub(super) size: Option<Bytes>,
     /// The number of files that take turns.
@@ -29,7 +29,7 @@ impl Reader<'_> {
     }
 
     /// The address pattern and the sequential runs of the requests; `None` if an option has a fault.
-    pub(super) fn addresses(&mut self, mode: Mode, of: Requests) -> Option<Addresses> {
+    pub(super) fn addresses(&mut self, mode: Mode, of: StreamProperties) -> Option<Addresses> {
         if let Some(stride) = self.zones_in_turn(mode, of)? {
             return Some((stride, None));
         }
@@ -68,7 +68,7 @@ impl Reader<'_> {
     }
 
     /// Sequential addresses, with holes if the mode has them.
-    fn in_order(&mut self, mode: Mode, of: Requests) -> Option<AddressSpec> {
+    fn in_order(&mut self, mode: Mode, of: StreamProperties) -> Option<AddressSpec> {
         if mode.hole == 0 || mode.random {
             return Some(AddressSpec::Sequential { streams: of.files });
         }
@@ -99,7 +99,7 @@ impl Reader<'_> {
 
     /// The zones of `zonemode=strided`; the inner `None` if the job has none.
     #[allow(clippy::option_option)] // A fault, no zones, or zones.
-    fn zones_in_turn(&mut self, mode: Mode, of: Requests) -> Option<Option<AddressSpec>> {
+    fn zones_in_turn(&mut self, mode: Mode, of: StreamProperties) -> Option<Option<AddressSpec>> {
         let kb_base = self.kb_base;
         let length = |reader: &mut Self, key: &str| {
             let parse = |text: &str| bytes(text, kb_base).map(|n| Some(Bytes::new(n)));

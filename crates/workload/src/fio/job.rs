@@ -3,7 +3,7 @@
 use base::units::{Bytes, Ratio};
 
 use super::Note;
-use super::address::Requests;
+use super::address::StreamProperties;
 use super::file::Job;
 use super::mode::Mode;
 use super::pace::Pace;
@@ -26,7 +26,7 @@ pub(super) enum StartRule {
 }
 
 #[derive(Debug)]
-pub(super) struct Parsed {
+pub(super) struct ParsedJob {
     /// The streams of each clone. The shares of a clone's streams sum to one.
     pub(super) clones: Vec<Vec<StreamSpec>>,
     pub(super) pace: Pace,
@@ -36,7 +36,7 @@ pub(super) struct Parsed {
 }
 
 /// Parses one job; `None` if it has faults.
-pub(super) fn job(job: &Job, notes: &mut Vec<Note>, faults: &mut Faults) -> Option<Parsed> {
+pub(super) fn job(job: &Job, notes: &mut Vec<Note>, faults: &mut Faults) -> Option<ParsedJob> {
     let mut own = Faults::default();
     let parsed = Reader { job, notes, faults: &mut own, kb_base: 1024 }.read();
     let is_sound = own.len() == 0;
@@ -57,7 +57,7 @@ struct ClonePlan {
 }
 
 impl Reader<'_> {
-    fn read(&mut self) -> Option<Parsed> {
+    fn read(&mut self) -> Option<ParsedJob> {
         self.kb_base = self.value("kb_base", "1000 or 1024", |t| whole(t).filter(|b| [1000, 1024].contains(b)), 1024);
         if !self.has_device() {
             return None;
@@ -85,7 +85,12 @@ impl Reader<'_> {
             self.value("numjobs", "a number between 1 and 4096", |t| whole(t).filter(|n| (1..=4096).contains(n)), 1);
         let regions = self.regions(region, clones)?;
         let clone = |region: RegionSpec| streams.iter().map(|stream| StreamSpec { region, ..stream.clone() }).collect();
-        Some(Parsed { clones: regions.into_iter().map(clone).collect(), pace, flow: self.flow(), begin: self.begin() })
+        Some(ParsedJob {
+            clones: regions.into_iter().map(clone).collect(),
+            pace,
+            flow: self.flow(),
+            begin: self.begin(),
+        })
     }
 
     /// The shares of the kinds. If the job has rates, they decide the shares, because fio issues the request that is
@@ -119,7 +124,8 @@ impl Reader<'_> {
             let reason = format!("all random requests are aligned to the smallest size, {min}");
             self.remark(&["bssplit", "bsrange", "bs"], &reason);
         }
-        let of = Requests { size: is_one_size.then_some(min), files: files.rotating, random: percentages[kinds[0]] };
+        let of =
+            StreamProperties { size: is_one_size.then_some(min), files: files.rotating, random: percentages[kinds[0]] };
         let (address, sequential) = self.addresses(*mode, of)?;
         // The share of the job's requests in this stream, and the shares of the kinds within it.
         let part: f64 = kinds.iter().map(|kind| mode.shares[*kind]).sum();

@@ -6,7 +6,7 @@
 use base::units::{Ratio, Span};
 
 use super::file::{Job, Setting};
-use super::job::{Parsed, StartRule, job};
+use super::job::{ParsedJob, StartRule, job};
 use super::options::{Treatment, find, is_off, nearest};
 use super::pace::Pace;
 use super::reader::note;
@@ -18,7 +18,7 @@ use crate::generate::{ArrivalSpec, GeneratorSpec, RequestRate, StreamSpec};
 const MOST_CLONES: usize = 256;
 
 /// A job with its parsed options.
-type Member<'a> = (&'a Job, Parsed);
+type Member<'a> = (&'a Job, ParsedJob);
 
 /// The stages of a file, without those that have faults.
 pub(super) fn stages(name: &str, jobs: &[Job], notes: &mut Vec<Note>, faults: &mut Faults) -> Vec<Stage> {
@@ -98,14 +98,14 @@ fn begins_a_stage(job: &Job, begin: &StartRule, group: &[Member<'_>], jobs: &[Jo
 }
 
 /// Jobs that become one workload.
-struct Load<'a> {
+struct JobLoad<'a> {
     members: Vec<Member<'a>>,
-    sharing: Sharing,
+    sharing: QueueSharing,
 }
 
 /// The rule by which the jobs of a load share a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Sharing {
+enum QueueSharing {
     /// By their depths, all for this time.
     Depth(Option<Span>),
     /// By the weights of a flow.
@@ -114,8 +114,8 @@ enum Sharing {
     Alone,
 }
 
-impl Sharing {
-    fn of(parsed: &Parsed, starts_late: bool) -> Self {
+impl QueueSharing {
+    fn of(parsed: &ParsedJob, starts_late: bool) -> Self {
         let Pace { rates, think, runtime, .. } = parsed.pace;
         match parsed.flow {
             Some((id, _)) => Self::Flow(id),
@@ -152,12 +152,12 @@ fn stage(
         };
         notes.push(note(job.get("startdelay").expect("it delays the job"), reason));
     }
-    let mut loads: Vec<Load<'_>> = Vec::new();
+    let mut loads: Vec<JobLoad<'_>> = Vec::new();
     for (job, parsed) in group {
-        let sharing = Sharing::of(&parsed, parsed.pace.delay > earliest);
-        match loads.iter_mut().find(|load| load.sharing == sharing && sharing != Sharing::Alone) {
+        let sharing = QueueSharing::of(&parsed, parsed.pace.delay > earliest);
+        match loads.iter_mut().find(|load| load.sharing == sharing && sharing != QueueSharing::Alone) {
             Some(load) => load.members.push((job, parsed)),
-            None => loads.push(Load { members: vec![(job, parsed)], sharing }),
+            None => loads.push(JobLoad { members: vec![(job, parsed)], sharing }),
         }
     }
     let alone = loads.len() == 1;
@@ -206,15 +206,15 @@ struct WorkloadBuilder<'a> {
 
 impl WorkloadBuilder<'_> {
     /// The workloads of jobs that share a queue, or of a job and its clones.
-    fn workloads(&mut self, load: Load<'_>) -> Vec<Workload> {
-        let Load { mut members, sharing } = load;
+    fn workloads(&mut self, load: JobLoad<'_>) -> Vec<Workload> {
+        let JobLoad { mut members, sharing } = load;
         match sharing {
-            Sharing::Depth(_) => self.shared(&members, |parsed| f64::from(parsed.pace.depth)),
-            Sharing::Flow(_) => {
+            QueueSharing::Depth(_) => self.shared(&members, |parsed| f64::from(parsed.pace.depth)),
+            QueueSharing::Flow(_) => {
                 self.check_flow(&members);
                 self.shared(&members, |parsed| parsed.flow.map_or(0.0, |(_, weight)| weight as f64))
             }
-            Sharing::Alone => {
+            QueueSharing::Alone => {
                 let (job, parsed) = members.remove(0);
                 match parsed.pace.rates {
                     Some(rates) => vec![self.rated(job, &parsed, rates.iter().sum())],
@@ -248,10 +248,10 @@ impl WorkloadBuilder<'_> {
 
     /// Makes one workload of jobs that share a queue, whose depth is the sum of theirs. Each request belongs to a job
     /// with a probability in proportion to its weight.
-    fn shared(&mut self, members: &[Member<'_>], weight: impl Fn(&Parsed) -> f64) -> Vec<Workload> {
+    fn shared(&mut self, members: &[Member<'_>], weight: impl Fn(&ParsedJob) -> f64) -> Vec<Workload> {
         let (first, pace) = (members[0].0, &members[0].1.pace);
         let count: usize = members.iter().map(|(_, parsed)| parsed.clones.len()).sum();
-        let clones = |parsed: &Parsed| parsed.clones.len();
+        let clones = |parsed: &ParsedJob| parsed.clones.len();
         let depth: u64 = members.iter().map(|(_, p)| u64::from(p.pace.depth) * clones(p) as u64).sum();
         let depth = u32::try_from(depth).unwrap_or_else(|_| {
             let message = format!("{depth} requests outstanding");
@@ -281,7 +281,7 @@ impl WorkloadBuilder<'_> {
     }
 
     /// Makes a workload of a job whose requests arrive at `rate` per second for each clone.
-    fn rated(&mut self, job: &Job, parsed: &Parsed, rate: f64) -> Workload {
+    fn rated(&mut self, job: &Job, parsed: &ParsedJob, rate: f64) -> Workload {
         let count = parsed.clones.len();
         let mut spec = self.spec(&job.name, &parsed.pace);
         let rate = RequestRate::new(rate * count as f64);
@@ -303,7 +303,7 @@ impl WorkloadBuilder<'_> {
     }
 
     /// Makes workloads of a job that begins late or pauses. Each of its clones pauses by itself.
-    fn pausing(&mut self, job: &Job, parsed: Parsed) -> Vec<Workload> {
+    fn pausing(&mut self, job: &Job, parsed: ParsedJob) -> Vec<Workload> {
         if parsed.pace.think.is_none() {
             return self.shared(&[(job, parsed)], |parsed| f64::from(parsed.pace.depth));
         }

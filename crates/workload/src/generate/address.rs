@@ -17,7 +17,7 @@ pub(super) const KINDS: [IoKind; 3] = [IoKind::Read, IoKind::Write, IoKind::Disc
 
 /// The common properties of requests that differ only in their addresses.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Alike {
+pub(super) struct RequestClass {
     /// The kind, as an index of [`KINDS`].
     pub(super) kind: usize,
     pub(super) sectors: Sectors,
@@ -55,7 +55,7 @@ impl Units {
 
 /// A zone: its address units, and the cumulative probability of the zones up to this one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Zone {
+pub(super) struct AddressZone {
     pub(super) first: u64,
     pub(super) count: u64,
     pub(super) cumulative: f64,
@@ -77,7 +77,7 @@ pub(super) enum Pattern {
     Sequential { slices: Vec<Slice>, turn: [usize; 3] },
     Zipf { ranks: Zipf, spread: Option<Permutation> },
     Pareto { exponent: f64, spread: Option<Permutation> },
-    Zoned { zones: Vec<Zone>, spread: Option<Permutation> },
+    Zoned { zones: Vec<AddressZone>, spread: Option<Permutation> },
     Window { units: u64, first: u64, period: Option<u64>, left: u64 },
     Strided(Stride),
 }
@@ -175,7 +175,7 @@ impl Addresses {
 
 impl Addresses {
     /// Draws the next addresses for requests of one kind and size, one for each of `into`.
-    pub(super) fn draw_each(&mut self, Alike { kind, sectors, placement }: Alike, into: &mut [Io]) {
+    pub(super) fn draw_each(&mut self, RequestClass { kind, sectors, placement }: RequestClass, into: &mut [Io]) {
         let request = |start| Io { placement, ..Io::new(KINDS[kind], start, sectors) };
         match self.pattern {
             // The most common pattern is tested once, and not for each request.
@@ -241,9 +241,9 @@ mod tests {
     #[test]
     fn zones_get_their_shares_of_requests() {
         let zones = vec![
-            Zone { first: 0, count: 20, cumulative: 0.8 },
-            Zone { first: 20, count: 30, cumulative: 0.8 },
-            Zone { first: 50, count: 50, cumulative: 1.0 },
+            AddressZone { first: 0, count: 20, cumulative: 0.8 },
+            AddressZone { first: 20, count: 30, cumulative: 0.8 },
+            AddressZone { first: 50, count: 50, cumulative: 1.0 },
         ];
         check(&draw(Pattern::Zoned { zones, spread: None }, 200_000), |unit| match unit {
             0..20 => 0.04,

@@ -7,7 +7,7 @@ use base::units::{Sectors, Span, Time};
 use super::arrivals::{Arrivals, Process};
 use super::resolve;
 use super::spec::GeneratorSpec;
-use super::stream::{Left, Others, Stream};
+use super::stream::{CompanionRequests, RemainingLimits, Stream};
 use crate::{Arrival, Pacing, Source, SourceError, Think};
 use base::fault::Fault;
 
@@ -23,28 +23,28 @@ pub struct Generator {
     pub(super) weight: f64,
     pub(super) choice: Rng,
     pub(super) arrivals: Arrivals,
-    pub(super) left: Left,
+    pub(super) left: RemainingLimits,
     /// The end of the workload, counted from its beginning.
     pub(super) duration: Option<Span>,
     /// The time before the first request.
     pub(super) start: Span,
     pub(super) think: Option<Think>,
     /// The requests that arrive at `now` after the most recent one.
-    pub(super) with: Others,
+    pub(super) with: CompanionRequests,
     pub(super) now: Time,
     /// Requests of a closed loop that were drawn ahead.
-    pub(super) ahead: Ahead,
+    pub(super) ahead: DrawnRequests,
 }
 
 /// Requests that have been drawn ahead.
 #[derive(Clone, Debug)]
-pub(super) struct Ahead {
+pub(super) struct DrawnRequests {
     drawn: [Io; AHEAD],
     first: usize,
     end: usize,
 }
 
-impl Default for Ahead {
+impl Default for DrawnRequests {
     fn default() -> Self {
         Self { drawn: [Io::FLUSH; AHEAD], first: 0, end: 0 }
     }
@@ -62,7 +62,7 @@ impl Generator {
     /// Removes the workload's own limits. Limits of its streams stay.
     #[must_use]
     pub fn endless(mut self) -> Self {
-        (self.left, self.duration) = (Left::default(), None);
+        (self.left, self.duration) = (RemainingLimits::default(), None);
         self
     }
 
@@ -150,7 +150,7 @@ impl Generator {
     fn draw_alike(&mut self) -> usize {
         let [stream] = &mut self.streams[..] else { return 0 };
         let Some(alike) = stream.alike() else { return 0 };
-        let free = |left: &Left| left.exceeds(AHEAD as u64, alike.sectors.get());
+        let free = |left: &RemainingLimits| left.exceeds(AHEAD as u64, alike.sectors.get());
         if self.with[0].is_some() || self.duration.is_some() || !free(&self.left) || !free(&stream.left) {
             return 0;
         }
@@ -170,7 +170,7 @@ impl Generator {
             [] => Some(self.with.iter().flatten().count() as u64),
             [stream] if stream.only_size().is_some() => {
                 let size = stream.only_size()?;
-                let of = |left: &Left| [left.requests, left.sectors.map(|n| n.div_ceil(size))];
+                let of = |left: &RemainingLimits| [left.requests, left.sectors.map(|n| n.div_ceil(size))];
                 of(&self.left).into_iter().chain(of(&stream.left)).flatten().min()
             }
             streams => {
@@ -189,7 +189,7 @@ fn later(at: Time, start: Span) -> Option<Time> {
 impl Source for Generator {
     #[inline]
     fn next(&mut self) -> Result<Option<Arrival>, SourceError> {
-        let Ahead { drawn, first, end } = &mut self.ahead;
+        let DrawnRequests { drawn, first, end } = &mut self.ahead;
         if first < end {
             *first += 1;
             return Ok(Some(Arrival::new(Time::ZERO, drawn[*first - 1])));
@@ -212,7 +212,7 @@ impl Source for Generator {
     }
 
     fn pass(&mut self, requests: usize) {
-        let Ahead { first, end, .. } = &mut self.ahead;
+        let DrawnRequests { first, end, .. } = &mut self.ahead;
         assert!(requests <= *end - *first, "{requests} requests are passed, of {} drawn ahead", *end - *first);
         *first += requests;
     }

@@ -4,9 +4,9 @@
 use base::engine::Rng;
 use base::units::{Bytes, Ratio, SECTOR, Sectors, Span, Time};
 
-use super::address::{Addresses, Pattern, Units, Zone};
+use super::address::{AddressZone, Addresses, Pattern, Units};
 use super::arrivals::{Arrivals, Process, mean_burst};
-use super::generator::{Ahead, Generator};
+use super::generator::{DrawnRequests, Generator};
 use super::permute::Permutation;
 use super::placement::PlacementTurns;
 use super::quantity::Amount;
@@ -14,8 +14,8 @@ use super::sizes::{Bar, Sizes};
 use super::spec::{
     AddressSpec, ArrivalSpec, FlushSpec, GeneratorSpec, SequentialSpec, SizeSpec, StreamSpec, StrideOrder, ThinkSpec,
 };
-use super::stream::{Continue, Flushes, Kinds, Left, Runs, Stream};
-use super::stride::{Layout, Stride};
+use super::stream::{Continue, Flushes, Kinds, RemainingLimits, Runs, Stream};
+use super::stride::{Stride, ZoneLayout};
 use super::zipf::Zipf;
 use crate::Think;
 use crate::fault::Faults;
@@ -44,7 +44,7 @@ pub(super) fn generator(spec: &GeneratorSpec, capacity: Sectors, seed: u64) -> R
         faults.add(fault.path, fault.message, fault.remedy);
     }
     let process = arrivals(&spec.arrivals, &mut faults);
-    let left = Left {
+    let left = RemainingLimits {
         requests: positive("requests", spec.requests, &mut faults),
         sectors: limit("total", spec.total, capacity.get(), &mut faults),
     };
@@ -81,7 +81,7 @@ pub(super) fn generator(spec: &GeneratorSpec, capacity: Sectors, seed: u64) -> R
         think,
         with: [None; 2],
         now: Time::ZERO,
-        ahead: Ahead::default(),
+        ahead: DrawnRequests::default(),
     };
     faults.or(generator)
 }
@@ -237,7 +237,7 @@ impl Scope<'_> {
         let ends = |pick: fn(&Sizes) -> u64| sizes.iter().flatten().map(pick);
         let (smallest, largest) = (ends(Sizes::min).min(), ends(Sizes::max).max());
         let pattern = self.pattern(&spec.address, units, smallest.unwrap_or(1), largest.unwrap_or(1));
-        let left = Left {
+        let left = RemainingLimits {
             requests: positive(format!("{}.requests", self.path), spec.requests, self.faults),
             sectors: limit(format!("{}.total", self.path), spec.total, units.sectors(), self.faults),
         };
@@ -519,7 +519,7 @@ impl Scope<'_> {
 
     /// The zones of a strided pattern: the length of each, the distance between their starts, and the bytes that each
     /// receives.
-    fn layout(&mut self, [zone, step, bytes]: [Bytes; 3], backwards: bool, units: Units) -> Option<Layout> {
+    fn layout(&mut self, [zone, step, bytes]: [Bytes; 3], backwards: bool, units: Units) -> Option<ZoneLayout> {
         let before = self.faults.len();
         let unit = units.length * SECTOR.get();
         for (key, value) in [("zone", zone), ("step", step), ("bytes", bytes)] {
@@ -533,7 +533,7 @@ impl Scope<'_> {
             let room = Bytes::new(units.sectors() * SECTOR.get());
             self.add("address.zone", format!("the zone is larger than the region of {room}"), "make it smaller");
         }
-        let layout = Layout { zone, step, bytes, backwards, unit: units.length, region: units.sectors() };
+        let layout = ZoneLayout { zone, step, bytes, backwards, unit: units.length, region: units.sectors() };
         (self.faults.len() == before).then_some(layout)
     }
 
@@ -557,7 +557,7 @@ impl Scope<'_> {
                 self.add(key, message, "give it more space, or make the region larger");
                 return None;
             }
-            resolved.push(Zone { first, count: end - first, cumulative });
+            resolved.push(AddressZone { first, count: end - first, cumulative });
             first = end;
         }
         // Zones after the last one with requests are dropped, so that rounding cannot send a request there.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::placement::PlacementIds;
 use super::quantity::{Amount, RequestRate, SizeRange};
-use crate::measure::{self, Measured};
+use crate::measure::{self, MeasureKeys};
 use base::fault::Fault;
 
 /// A synthetic workload: one or more streams of requests, and their times of arrival.
@@ -44,7 +44,7 @@ pub struct GeneratorSpec {
     /// which the drive was steady, unless `measure` is given. With `worn` the run lasts until the drive refuses a write
     /// because too many of its blocks have failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<measure::Until>,
+    pub until: Option<measure::TargetState>,
     /// The length of a round of `until`. The default writes a tenth of the capacity; for `worn`, a hundred capacities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<measure::Amount>,
@@ -64,8 +64,8 @@ pub struct GeneratorSpec {
 impl GeneratorSpec {
     /// The keys of the description about its measurement.
     #[must_use]
-    pub const fn measured(&self) -> Measured {
-        Measured { warm_up: self.warm_up, until: self.until, round: self.round, measure: self.measure }
+    pub const fn measured(&self) -> MeasureKeys {
+        MeasureKeys { warm_up: self.warm_up, until: self.until, round: self.round, measure: self.measure }
     }
 }
 

@@ -4,7 +4,7 @@ use base::engine::Rng;
 use base::io::{Io, IoKind, PlacementId};
 use base::units::{Lba, Sectors};
 
-use super::address::{Addresses, Alike, KINDS};
+use super::address::{Addresses, KINDS, RequestClass};
 use super::placement::PlacementTurns;
 use super::sizes::Sizes;
 
@@ -119,12 +119,12 @@ impl Flushes {
 
 /// The rest of a stream's limits.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Left {
+pub(super) struct RemainingLimits {
     pub(super) requests: Option<u64>,
     pub(super) sectors: Option<u64>,
 }
 
-impl Left {
+impl RemainingLimits {
     /// Subtracts a request of `sectors` from the limits.
     #[inline]
     pub(super) fn take(&mut self, sectors: u64) {
@@ -151,7 +151,7 @@ impl Left {
 }
 
 /// The requests that arrive together with another, in this order.
-pub(super) type Others = [Option<Io>; 2];
+pub(super) type CompanionRequests = [Option<Io>; 2];
 
 /// A stream, ready to run.
 #[derive(Clone, Debug)]
@@ -164,14 +164,14 @@ pub(super) struct Stream {
     pub(super) flushes: Flushes,
     pub(super) discard_first: bool,
     pub(super) placements: PlacementTurns,
-    pub(super) left: Left,
+    pub(super) left: RemainingLimits,
 }
 
 impl Stream {
     /// Draws the next request, which always lies inside the region. Requests that arrive together with it are put into
     /// `others`, which must be empty.
     #[inline]
-    pub(super) fn draw(&mut self, others: &mut Others) -> Io {
+    pub(super) fn draw(&mut self, others: &mut CompanionRequests) -> Io {
         let kind = self.kinds.draw();
         let sectors = self.sizes[kind].as_mut().expect("a kind that is drawn has sizes").draw();
         let start = match self.runs.rule {
@@ -211,13 +211,13 @@ impl Stream {
 
     /// The common properties of all requests, if they differ only in their addresses and none arrives together with
     /// another.
-    pub(super) fn alike(&self) -> Option<Alike> {
+    pub(super) fn alike(&self) -> Option<RequestClass> {
         let kind = self.kinds.only.filter(|_| matches!(self.runs.rule, Continue::Never))?;
         let placement = match KINDS[kind] {
             IoKind::Write => self.placements.only()?,
             _ => PlacementId::default(),
         };
-        Some(Alike { kind, sectors: Sectors::new(self.only_size()?), placement })
+        Some(RequestClass { kind, sectors: Sectors::new(self.only_size()?), placement })
     }
 
     /// The size of all requests, if they have one size and none arrives together with another.

@@ -8,7 +8,7 @@ use super::spec::StrideOrder;
 
 /// The zones of a region. Lengths are in sectors, positions count from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct ZoneLayout {
     /// The length of a zone.
     pub(super) zone: u64,
     /// The distance from the start of a zone to the start of the next.
@@ -26,7 +26,7 @@ pub(super) struct Layout {
 /// The zone that receives requests, and the position in it.
 #[derive(Clone, Debug)]
 pub(super) struct Stride {
-    layout: Layout,
+    layout: ZoneLayout,
     order: StrideOrder,
     /// The start of the zone.
     first: u64,
@@ -39,7 +39,7 @@ pub(super) struct Stride {
 }
 
 impl Stride {
-    pub(super) fn new(layout: Layout, order: StrideOrder, rng: &mut Rng) -> Self {
+    pub(super) fn new(layout: ZoneLayout, order: StrideOrder, rng: &mut Rng) -> Self {
         let pass = (Permutation::new((layout.zone / layout.unit).max(1), rng), 0);
         Self { layout, order, first: 0, received: 0, at: [0; 3], pass }
     }
@@ -74,7 +74,7 @@ impl Stride {
     }
 
     fn next_zone(&mut self, rng: &mut Rng) {
-        let Layout { zone, step, backwards, unit, region, .. } = self.layout;
+        let ZoneLayout { zone, step, backwards, unit, region, .. } = self.layout;
         (self.received, self.at) = (0, [0; 3]);
         self.pass = (Permutation::new((zone / unit).max(1), rng), 0);
         self.first = match backwards {
@@ -109,9 +109,9 @@ mod tests {
     use super::*;
 
     /// Zones of four units in a region of 22 units of eight sectors.
-    const LAYOUT: Layout = Layout { zone: 32, step: 48, bytes: 32, backwards: false, unit: 8, region: 176 };
+    const LAYOUT: ZoneLayout = ZoneLayout { zone: 32, step: 48, bytes: 32, backwards: false, unit: 8, region: 176 };
 
-    fn units(layout: Layout, order: StrideOrder, n: usize) -> Vec<u64> {
+    fn units(layout: ZoneLayout, order: StrideOrder, n: usize) -> Vec<u64> {
         let mut rng = Rng::stream(5, "stride");
         let mut stride = Stride::new(layout, order, &mut rng);
         (0..n).map(|_| stride.draw(0, 8, &mut rng) / 8).collect()
@@ -125,16 +125,16 @@ mod tests {
 
     #[test]
     fn a_zone_that_receives_less_or_more_than_its_length() {
-        let less = Layout { bytes: 16, ..LAYOUT };
+        let less = ZoneLayout { bytes: 16, ..LAYOUT };
         assert_eq!(units(less, StrideOrder::Sequential, 5), [0, 1, 6, 7, 12]);
-        let more = Layout { bytes: 48, ..LAYOUT };
+        let more = ZoneLayout { bytes: 48, ..LAYOUT };
         assert_eq!(units(more, StrideOrder::Sequential, 8), [0, 1, 2, 3, 0, 1, 6, 7]);
     }
 
     #[test]
     fn holes_before_each_request_go_backwards_from_the_end_as_in_fio() {
         // The job rw=read:-8k with bs=4k on a file of 32 KiB.
-        let holes = Layout { zone: 8, step: 8, bytes: 8, backwards: true, unit: 8, region: 64 };
+        let holes = ZoneLayout { zone: 8, step: 8, bytes: 8, backwards: true, unit: 8, region: 64 };
         assert_eq!(units(holes, StrideOrder::Sequential, 9), [0, 6, 5, 4, 3, 2, 1, 0, 6]);
     }
 
@@ -153,7 +153,7 @@ mod tests {
     fn requests_never_leave_their_zone_or_the_region() {
         for order in [StrideOrder::Sequential, StrideOrder::Uniform, StrideOrder::Shuffled] {
             let mut rng = Rng::stream(6, "stride");
-            let short = Layout { region: 160, ..LAYOUT };
+            let short = ZoneLayout { region: 160, ..LAYOUT };
             let mut stride = Stride::new(short, order, &mut rng);
             for i in 0..1000 {
                 let sectors = if order == StrideOrder::Shuffled { 8 } else { 8 * (1 + i % 4) };

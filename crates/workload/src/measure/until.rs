@@ -11,7 +11,7 @@ use super::metric::Metric;
 
 /// A state of a drive up to which a run waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
+pub enum TargetState {
     /// Steady state of a metric: the measurement begins then.
     Steady(Metric),
     /// The end of the drive's life: the measurement ends when the drive refuses a write because too many blocks have
@@ -32,7 +32,7 @@ impl fmt::Display for NoState {
 
 impl std::error::Error for NoState {}
 
-impl FromStr for Until {
+impl FromStr for TargetState {
     type Err = NoState;
 
     fn from_str(text: &str) -> Result<Self, NoState> {
@@ -46,7 +46,7 @@ impl FromStr for Until {
     }
 }
 
-impl fmt::Display for Until {
+impl fmt::Display for TargetState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Steady(metric) => write!(f, "steady:{metric}"),
@@ -55,19 +55,19 @@ impl fmt::Display for Until {
     }
 }
 
-impl Serialize for Until {
+impl Serialize for TargetState {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Until {
+impl<'de> Deserialize<'de> for TargetState {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Cow::<str>::deserialize(from)?.parse().map_err(de::Error::custom)
     }
 }
 
-impl JsonSchema for Until {
+impl JsonSchema for TargetState {
     fn schema_name() -> Cow<'static, str> {
         "Until".into()
     }
@@ -85,12 +85,12 @@ mod tests {
 
     #[test]
     fn steady_names_its_metric() {
-        assert_eq!("steady".parse(), Ok(Until::Steady(Metric::Rate)));
-        assert_eq!("steady:waf".parse(), Ok(Until::Steady(Metric::Waf)));
+        assert_eq!("steady".parse(), Ok(TargetState::Steady(Metric::Rate)));
+        assert_eq!("steady:waf".parse(), Ok(TargetState::Steady(Metric::Waf)));
         for wrong in ["steady:iops", "stable", "steady:", "worn:", "worn:waf", ""] {
-            assert!(wrong.parse::<Until>().expect_err(wrong).to_string().contains("steady:latency"), "{wrong}");
+            assert!(wrong.parse::<TargetState>().expect_err(wrong).to_string().contains("steady:latency"), "{wrong}");
         }
-        for until in [Until::Steady(Metric::Latency), Until::Worn] {
+        for until in [TargetState::Steady(Metric::Latency), TargetState::Worn] {
             assert_eq!(until.to_string().parse(), Ok(until));
         }
     }

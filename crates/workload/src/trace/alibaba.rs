@@ -7,10 +7,10 @@
 use base::io::IoKind;
 
 use super::csv::{fields, positions};
-use super::field::{Fault, is_number, parse_whole, present, printable, whole};
+use super::field::{FieldFault, is_number, parse_whole, present, printable, whole};
 use super::head::Head;
-use super::record::{Context, Record, Skip};
-use super::text::{LineFormat, Parsed};
+use super::record::{Context, Skip, TraceRecord};
+use super::text::{LineContent, LineFormat};
 use super::units::Units;
 use super::{Format, TraceOptions};
 
@@ -62,14 +62,14 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
 impl LineFormat for Alibaba {
     const LAYOUT: &'static str = "device,R|W,byte,bytes,us";
 
-    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, FieldFault> {
         Ok(Self { units: options.units_of(format), columns: [0, 1, 2, 3, 4] })
     }
 
-    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<LineContent, FieldFault> {
         if let Some(columns) = header(line) {
             self.columns = columns;
-            return Ok(Parsed::Skip(Skip::Header));
+            return Ok(LineContent::Skip(Skip::Header));
         }
         let mut cells = [None; 5];
         for (n, field) in fields(line, b',').enumerate() {
@@ -82,15 +82,15 @@ impl LineFormat for Alibaba {
         let kind = match present(op, "operation")? {
             b"R" | b"r" => IoKind::Read,
             b"W" | b"w" => IoKind::Write,
-            other => return Err(Fault::new(format!("the operation is neither R nor W: `{}`", printable(other)))),
+            other => return Err(FieldFault::new(format!("the operation is neither R nor W: `{}`", printable(other)))),
         };
         let (offset, size) = (whole(offset, "offset")?, whole(size, "size")?);
         let at = self.units.time(time, "time")?;
         let extent = self.units.extent(offset, size)?;
         if extent.sectors == 0 {
-            return Ok(Parsed::Skip(Skip::Empty));
+            return Ok(LineContent::Skip(Skip::Empty));
         }
-        Ok(Parsed::Request(Record::new(at, kind, extent, context.volumes.id(device))))
+        Ok(LineContent::Request(TraceRecord::new(at, kind, extent, context.volumes.id(device))))
     }
 }
 

@@ -10,9 +10,9 @@ use std::path::PathBuf;
 
 use super::blktrace;
 use super::input::{Input, open_file};
-use super::merge::{Merged, Part};
+use super::merge::{MergeInput, MergeReader};
 use super::record::{Context, Records};
-use super::stored::{Stored, unkept};
+use super::stored::{FilePiece, unkept};
 use super::{Format, TraceOptions, zip};
 use crate::SourceError;
 
@@ -68,11 +68,11 @@ impl Archive {
         }
     }
 
-    fn members(self, stored: &Stored) -> io::Result<Vec<Member>> {
+    fn members(self, stored: &FilePiece) -> io::Result<Vec<Member>> {
         match self {
             Self::Tar => tar_members(stored),
             Self::Zip => {
-                let open = |entry: zip::Entry| Ok((entry.name.clone(), entry.open(stored)?));
+                let open = |entry: zip::ZipEntry| Ok((entry.name.clone(), entry.open(stored)?));
                 zip::entries(stored)?.into_iter().map(open).collect()
             }
         }
@@ -91,10 +91,10 @@ impl Archive {
             SourceError::new(format!("the {kind} is damaged or cut short ({error})"), remedy).in_file(&path)
         };
         let stored = if input.is_plain_file() {
-            Stored::of(open_file(&path)?).map_err(|error| damaged(&error))?
+            FilePiece::of(open_file(&path)?).map_err(|error| damaged(&error))?
         } else {
             let file = input.spool()?;
-            Stored::of(file).map_err(|error| unkept(&path, &error))?
+            FilePiece::of(file).map_err(|error| unkept(&path, &error))?
         };
         let members = self.members(&stored).map_err(|error| damaged(&error))?;
         if members.len() > MOST {
@@ -136,13 +136,17 @@ impl Archive {
         for TraceMember { name, format, input } in found {
             let path = input.path().to_path_buf();
             let volume = if alone { Vec::new() } else { name.into_bytes() };
-            parts.push(Part { path, volume, records: format.open_surveyed(named.is_none(), input, options, context)? });
+            parts.push(MergeInput {
+                path,
+                volume,
+                records: format.open_surveyed(named.is_none(), input, options, context)?,
+            });
         }
-        Ok((format, Box::new(Merged::new(parts))))
+        Ok((format, Box::new(MergeReader::new(parts))))
     }
 }
 
-fn tar_members(stored: &Stored) -> io::Result<Vec<Member>> {
+fn tar_members(stored: &FilePiece) -> io::Result<Vec<Member>> {
     let mut members: Vec<Member> = Vec::new();
     for entry in tar::Archive::new(stored.again()).entries_with_seek()? {
         let entry = entry?;
@@ -177,7 +181,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::testing::file;
-    use super::super::{VolumeRule, convert, info, open as open_trace};
+    use super::super::{VolumeRule, convert, info};
     use super::*;
     use crate::{Arrival, Source};
 
@@ -252,7 +256,7 @@ mod tests {
         for deflate in [false, true] {
             let zip = zip_of(&members, deflate);
             for bytes in [&zip, &gzip(&zip)] {
-                let Seen { arrivals, notes, .. } = read(bytes, &overlaid()).unwrap();
+                let TraceContents { arrivals, notes, .. } = read(bytes, &overlaid()).unwrap();
                 assert_eq!(starts(&arrivals), [(0, 0), (10, 2), (30, 1), (40, 3)]);
                 assert!(notes[1].ends_with("not traces, skipped: README"), "{notes:?}");
             }
@@ -270,20 +274,20 @@ mod tests {
     }
 
     #[derive(Debug)]
-    struct Seen {
+    struct TraceContents {
         arrivals: Vec<Arrival>,
         volumes: Vec<String>,
         notes: Vec<String>,
     }
 
-    fn read(bytes: &[u8], options: &TraceOptions) -> Result<Seen, SourceError> {
+    fn read(bytes: &[u8], options: &TraceOptions) -> Result<TraceContents, SourceError> {
         let file = file(bytes);
-        let mut source = open_trace(file.path(), options)?;
+        let mut source = crate::trace::open(file.path(), options)?;
         let mut out = Vec::new();
         while let Some(arrival) = source.next()? {
             out.push(arrival);
         }
-        Ok(Seen { arrivals: out, volumes: source.volumes().to_vec(), notes: source.notes() })
+        Ok(TraceContents { arrivals: out, volumes: source.volumes().to_vec(), notes: source.notes() })
     }
 
     fn starts(arrivals: &[Arrival]) -> Vec<(u64, u64)> {
@@ -308,7 +312,7 @@ mod tests {
         ]);
         let whole = zstd::encode_all(&tar[..], 1).unwrap();
         for bytes in [&tar, &gzip(&tar), &whole] {
-            let Seen { arrivals, volumes, notes } = read(bytes, &overlaid()).unwrap();
+            let TraceContents { arrivals, volumes, notes } = read(bytes, &overlaid()).unwrap();
             assert_eq!(starts(&arrivals), [(0, 0), (10, 2), (30, 1), (40, 3)]);
             assert_eq!(volumes, ["a,0", "a,1"]);
             let wanted = [
@@ -402,7 +406,7 @@ mod tests {
     #[test]
     fn doubts_about_archive_members_are_reported_once() {
         let member = b"100 0 8 8 1\n200 0 16 8 1\n";
-        let Seen { notes, .. } = read(&tar_of(&[("a", member), ("b", member)]), &overlaid()).unwrap();
+        let TraceContents { notes, .. } = read(&tar_of(&[("a", member), ("b", member)]), &overlaid()).unwrap();
         assert_eq!(notes.iter().filter(|note| note.contains("--time-unit")).count(), 1, "{notes:?}");
         let info = info(file(&tar_of(&[("a", member)])).path(), &TraceOptions::default()).unwrap();
         assert_eq!((info.doubts.len(), info.times.len(), info.sizes.len()), (1, 4, 2));

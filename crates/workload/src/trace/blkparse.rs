@@ -12,10 +12,12 @@
 //! seconds cut to 32 bits: 1266874889.x. The reader corrects them. blkparse also sorts these events to the end; such an
 //! event that is late by more than the tolerance gets the time of the event before it in the file.
 
-use super::field::{Extent, Fault, Words, is_number, parse_whole, present, printable, sectors_extent, ticks, whole};
+use super::field::{
+    Extent, FieldFault, Words, is_number, parse_whole, present, printable, sectors_extent, ticks, whole,
+};
 use super::head::Head;
-use super::record::{Context, Record, Skip};
-use super::text::{LineFormat, Parsed};
+use super::record::{Context, Skip, TraceRecord};
+use super::text::{LineContent, LineFormat};
 use super::{Event, Format, TraceOptions, actions};
 
 /// 2^64 ns in picoseconds, with the seconds modulo 2^32.
@@ -84,7 +86,7 @@ fn has_device(line: &[u8]) -> bool {
 impl LineFormat for Blkparse {
     const LAYOUT: &'static str = "maj,min cpu sequence seconds pid action RWBS sector + sectors [process]";
 
-    fn start(head: &Head<'_>, _: Format, options: &TraceOptions, context: &mut Context) -> Result<Self, Fault> {
+    fn start(head: &Head<'_>, _: Format, options: &TraceOptions, context: &mut Context) -> Result<Self, FieldFault> {
         let action = match options.event {
             Event::Queue => b'Q',
             Event::Issue => b'D',
@@ -99,7 +101,7 @@ impl LineFormat for Blkparse {
                 *b"QDIC"
                     .iter()
                     .find(|action| seen[usize::from(**action)])
-                    .ok_or_else(|| Fault::new("none of the actions Q, D, I and C occurs in the first 64 KiB"))?
+                    .ok_or_else(|| FieldFault::new("none of the actions Q, D, I and C occurs in the first 64 KiB"))?
             }
         };
         context.stats.event = Some(char::from(action));
@@ -107,16 +109,16 @@ impl LineFormat for Blkparse {
         Ok(Self { action, newest: None, tolerance, in_summary: false })
     }
 
-    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<LineContent, FieldFault> {
         // Only events begin with a device, and only lines of the summary follow its first line.
         if is_summary(line) || self.in_summary && !has_device(line) {
             self.in_summary = true;
-            return Ok(Parsed::Skip(Skip::Header));
+            return Ok(LineContent::Skip(Skip::Header));
         }
         let mut words = Words::new(line);
         let device = present(words.next(), "device")?;
         if !device.contains(&b',') {
-            return Err(Fault::new(format!("neither an event nor a summary: `{}`", printable(line))));
+            return Err(FieldFault::new(format!("neither an event nor a summary: `{}`", printable(line))));
         }
         whole(words.next(), "CPU")?;
         whole(words.next(), "sequence number")?;
@@ -124,7 +126,7 @@ impl LineFormat for Blkparse {
         whole(words.next(), "process")?;
         let action = present(words.next(), "action")?;
         if action != [self.action] {
-            return Ok(Parsed::Skip(context.leave_out(actions::name(action[0]))));
+            return Ok(LineContent::Skip(context.leave_out(actions::name(action[0]))));
         }
         let rwbs = present(words.next(), "RWBS letters")?;
         let (kind, flush) = actions::kind(rwbs);
@@ -132,27 +134,29 @@ impl LineFormat for Blkparse {
         let extent = match words.next() {
             Some([b'[', ..]) => Extent::default(),
             // The bytes of a passthrough command are in parentheses, after the length of its data if there is one.
-            Some([b'(', ..]) => return Ok(Parsed::Skip(context.leave_out(actions::PASSTHROUGH))),
+            Some([b'(', ..]) => return Ok(LineContent::Skip(context.leave_out(actions::PASSTHROUGH))),
             word => {
                 let start = whole(word, "sector")?;
                 match words.next() {
                     Some(b"+") => sectors_extent(start, whole(words.next(), "number of sectors")?)?,
                     Some([b'[', ..]) => Extent { start, ..Extent::default() },
-                    Some([b'(', ..]) => return Ok(Parsed::Skip(context.leave_out(actions::PASSTHROUGH))),
-                    Some(other) => return Err(Fault::new(format!("`+` is missing before `{}`", printable(other)))),
-                    None => return Err(Fault::new("the line is cut short: it ends before its number of sectors")),
+                    Some([b'(', ..]) => return Ok(LineContent::Skip(context.leave_out(actions::PASSTHROUGH))),
+                    Some(other) => {
+                        return Err(FieldFault::new(format!("`+` is missing before `{}`", printable(other))));
+                    }
+                    None => return Err(FieldFault::new("the line is cut short: it ends before its number of sectors")),
                 }
             }
         };
         let at = self.put_right(time, context);
         let volume = context.volumes.id(device);
-        let record = |kind| Record::new(at, kind, extent, volume);
+        let record = |kind| TraceRecord::new(at, kind, extent, volume);
         Ok(match (kind, flush) {
-            (Some(kind), false) if extent.sectors > 0 => Parsed::Request(record(kind)),
-            (Some(kind), true) if extent.sectors > 0 => Parsed::FlushThen(record(kind)),
-            (_, true) => Parsed::Request(Record::flush(at, volume)),
-            (Some(_), false) => Parsed::Skip(Skip::Empty),
-            (None, false) => Parsed::Skip(context.leave_out(actions::NO_DATA)),
+            (Some(kind), false) if extent.sectors > 0 => LineContent::Request(record(kind)),
+            (Some(kind), true) if extent.sectors > 0 => LineContent::FlushThen(record(kind)),
+            (_, true) => LineContent::Request(TraceRecord::flush(at, volume)),
+            (Some(_), false) => LineContent::Skip(Skip::Empty),
+            (None, false) => LineContent::Skip(context.leave_out(actions::NO_DATA)),
         })
     }
 }

@@ -6,10 +6,10 @@
 
 use base::io::IoKind;
 
-use super::field::{Fault, Fields, present, printable, whole};
+use super::field::{FieldFault, Fields, present, printable, whole};
 use super::head::Head;
-use super::record::{Context, Record, Skip};
-use super::text::{LineFormat, Parsed};
+use super::record::{Context, Skip, TraceRecord};
+use super::text::{LineContent, LineFormat};
 use super::units::Units;
 use super::{Format, TraceOptions};
 
@@ -38,14 +38,14 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
 impl LineFormat for Blkreplay {
     const LAYOUT: &'static str = "seconds ; sector ; sectors ; R|W ; replay delay ; replay duration";
 
-    fn start(head: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+    fn start(head: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, FieldFault> {
         // Excerpts may lack the header.
         Ok(Self { units: options.units_of(format), in_header: looks(head) })
     }
 
-    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<LineContent, FieldFault> {
         if is_title(line) || self.in_header && Fields::new(line, b';').take(FIELDS).count() < FIELDS {
-            return Ok(Parsed::Skip(Skip::Header));
+            return Ok(LineContent::Skip(Skip::Header));
         }
         self.in_header = false;
         let mut fields = Fields::new(line, b';');
@@ -55,13 +55,13 @@ impl LineFormat for Blkreplay {
         let kind = match present(fields.next(), "operation")? {
             [b'R' | b'r', ..] => IoKind::Read,
             [b'W' | b'w', ..] => IoKind::Write,
-            other => return Err(Fault::new(format!("the operation is neither R nor W: `{}`", printable(other)))),
+            other => return Err(FieldFault::new(format!("the operation is neither R nor W: `{}`", printable(other)))),
         };
         let extent = self.units.extent(start, sectors)?;
         if extent.sectors == 0 {
-            return Ok(Parsed::Skip(Skip::Empty));
+            return Ok(LineContent::Skip(Skip::Empty));
         }
-        Ok(Parsed::Request(Record::new(at, kind, extent, context.volumes.id(b""))))
+        Ok(LineContent::Request(TraceRecord::new(at, kind, extent, context.volumes.id(b""))))
     }
 }
 

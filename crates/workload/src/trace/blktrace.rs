@@ -9,8 +9,8 @@ use base::io::IoKind;
 use super::field::sectors_extent;
 use super::head::Head;
 use super::input::Input;
-use super::merge::{Merged, Part};
-use super::record::{Context, Record, Records, Skip};
+use super::merge::{MergeInput, MergeReader};
+use super::record::{Context, Records, Skip, TraceRecord};
 use super::{Event, Format, TraceOptions, actions};
 use crate::SourceError;
 
@@ -35,13 +35,13 @@ const COMPLETE: u32 = 8;
 struct Cpu {
     input: Input,
     big_endian: bool,
-    pending: Option<Record>,
+    pending: Option<TraceRecord>,
     /// The last device, and the index of its volume.
     device: Option<(u32, u32)>,
 }
 
 /// A recording of one CPU.
-struct One {
+struct CpuRecording {
     cpu: Cpu,
     action: u32,
 }
@@ -175,17 +175,17 @@ pub(crate) fn open_all(
     if cpus.len() == 1
         && let Some(cpu) = cpus.pop()
     {
-        return Ok(Box::new(One { cpu, action }));
+        return Ok(Box::new(CpuRecording { cpu, action }));
     }
     let part = |cpu: Cpu| {
         let path = cpu.input.path().to_path_buf();
-        Part { path, volume: Vec::new(), records: Box::new(One { cpu, action }) }
+        MergeInput { path, volume: Vec::new(), records: Box::new(CpuRecording { cpu, action }) }
     };
-    Ok(Box::new(Merged::new(cpus.into_iter().map(part).collect())))
+    Ok(Box::new(MergeReader::new(cpus.into_iter().map(part).collect())))
 }
 
-impl Records for One {
-    fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
+impl Records for CpuRecording {
+    fn next(&mut self, context: &mut Context) -> Result<Option<TraceRecord>, SourceError> {
         self.cpu.next(self.action, context)
     }
 
@@ -196,7 +196,7 @@ impl Records for One {
 
 impl Cpu {
     /// The next request that an event of this action stands for.
-    fn next(&mut self, action: u32, context: &mut Context) -> Result<Option<Record>, SourceError> {
+    fn next(&mut self, action: u32, context: &mut Context) -> Result<Option<TraceRecord>, SourceError> {
         if let Some(record) = self.pending.take() {
             return Ok(Some(record));
         }
@@ -229,8 +229,8 @@ impl Cpu {
             };
             self.device = Some((raw.device, volume));
             let at = i128::from(raw.time) * 1_000;
-            let flush = Record { line, ..Record::flush(at, volume) };
-            let request = Record { line, ..Record::new(at, kind, extent, volume) };
+            let flush = TraceRecord { line, ..TraceRecord::flush(at, volume) };
+            let request = TraceRecord { line, ..TraceRecord::new(at, kind, extent, volume) };
             match (raw.category(FLUSH), extent.sectors) {
                 (true, 0) => return Ok(Some(flush)),
                 (false, 0) => context.stats.pass_over(Skip::Empty),

@@ -9,10 +9,10 @@
 use base::io::IoKind;
 
 use super::doubt::Doubt;
-use super::field::{Fault, Words, is_number, parse_whole, present, printable, ticks, whole};
+use super::field::{FieldFault, Words, is_number, parse_whole, present, printable, ticks, whole};
 use super::head::Head;
-use super::record::{Context, Record, Skip};
-use super::text::{LineFormat, Parsed};
+use super::record::{Context, Skip, TraceRecord};
+use super::text::{LineContent, LineFormat};
 use super::units::{SizeUnit, TimeUnit, Units};
 use super::{Format, TraceOptions, actions};
 use crate::Pacing;
@@ -92,10 +92,10 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
 impl LineFormat for Bpftrace {
     const LAYOUT: &'static str = "[time] ... rwbs=RWBS sector=SECTOR bytes=BYTES";
 
-    fn start(head: &Head<'_>, _: Format, _: &TraceOptions, context: &mut Context) -> Result<Self, Fault> {
+    fn start(head: &Head<'_>, _: Format, _: &TraceOptions, context: &mut Context) -> Result<Self, FieldFault> {
         let first = head.lines().find(|line| is_request(line));
-        let first =
-            first.ok_or_else(|| Fault::new("no line in the first 64 KiB has a sector, a size and an operation"))?;
+        let first = first
+            .ok_or_else(|| FieldFault::new("no line in the first 64 KiB has a sector, a size and an operation"))?;
         let timed = time(first).is_some();
         if !timed {
             context.doubt(Doubt::Times);
@@ -103,16 +103,20 @@ impl LineFormat for Bpftrace {
         Ok(Self { timed })
     }
 
-    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<LineContent, FieldFault> {
         let Some(sector) = value(line, &SECTORS) else {
             // Other output of the program: its banner, histograms, other events.
             let banner = [&b"Attach"[..], b"Tracing", b"Detach", b"^C"];
             let banner = banner.iter().any(|start| line.starts_with(start));
-            return Ok(Parsed::Skip(if banner { Skip::Header } else { context.leave_out("lines without a sector") }));
+            return Ok(LineContent::Skip(if banner {
+                Skip::Header
+            } else {
+                context.leave_out("lines without a sector")
+            }));
         };
         let at = match time(line) {
             Some((text, unit)) if self.timed => ticks(Some(text), unit.digits(), "time")?,
-            None if self.timed => return Err(Fault::new("the line has no time, and the first one has")),
+            None if self.timed => return Err(FieldFault::new("the line has no time, and the first one has")),
             _ => 0,
         };
         let volume = context.volumes.id(value(line, &DEVICES).unwrap_or_default());
@@ -126,9 +130,9 @@ impl LineFormat for Bpftrace {
         };
         let Some(kind) = kind else {
             return Ok(match flush {
-                true => Parsed::Request(Record::flush(at, volume)),
-                false if word.first() == Some(&b'N') => Parsed::Skip(context.leave_out(actions::NO_DATA)),
-                false => return Err(Fault::new(format!("the operation is not known: `{}`", printable(word)))),
+                true => LineContent::Request(TraceRecord::flush(at, volume)),
+                false if word.first() == Some(&b'N') => LineContent::Skip(context.leave_out(actions::NO_DATA)),
+                false => return Err(FieldFault::new(format!("the operation is not known: `{}`", printable(word)))),
             });
         };
         let (size, unit) = match value(line, &BYTES) {
@@ -137,12 +141,12 @@ impl LineFormat for Bpftrace {
         };
         let units = Units::new(TimeUnit::Nanosecond, SizeUnit::SECTOR, unit);
         let extent = units.extent(whole(Some(sector), "sector")?, whole(Some(size), "size")?)?;
-        let record = Record::new(at, kind, extent, volume);
+        let record = TraceRecord::new(at, kind, extent, volume);
         Ok(match (extent.sectors, flush) {
-            (0, true) => Parsed::Request(Record::flush(at, volume)),
-            (0, false) => Parsed::Skip(Skip::Empty),
-            (_, true) => Parsed::FlushThen(record),
-            (_, false) => Parsed::Request(record),
+            (0, true) => LineContent::Request(TraceRecord::flush(at, volume)),
+            (0, false) => LineContent::Skip(Skip::Empty),
+            (_, true) => LineContent::FlushThen(record),
+            (_, false) => LineContent::Request(record),
         })
     }
 

@@ -4,10 +4,10 @@
 //! Both have one layout. If, on average, several of a file's first requests share a tick of its clock, the ticks are
 //! seconds: as microseconds, more than a million requests would arrive per second.
 
-use super::field::{Fault, Fields, is_number, parse_whole, present, printable, whole};
+use super::field::{FieldFault, Fields, is_number, parse_whole, present, printable, whole};
 use super::head::Head;
-use super::record::{Context, Record, Skip};
-use super::text::{LineFormat, Parsed};
+use super::record::{Context, Skip, TraceRecord};
+use super::text::{LineContent, LineFormat};
 use super::units::Units;
 use super::vscsi;
 use super::{Format, TraceOptions};
@@ -61,13 +61,13 @@ fn opcode(field: &[u8]) -> Option<u16> {
 impl LineFormat for CloudPhysics {
     const LAYOUT: &'static str = "version,microseconds,SCSI opcode,bytes,sector";
 
-    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, FieldFault> {
         Ok(Self { units: options.units_of(format) })
     }
 
-    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<LineContent, FieldFault> {
         if line.starts_with(b"version") {
-            return Ok(Parsed::Skip(Skip::Header));
+            return Ok(LineContent::Skip(Skip::Header));
         }
         let mut fields = Fields::new(line, b',');
         whole(fields.next(), "version")?;
@@ -75,13 +75,16 @@ impl LineFormat for CloudPhysics {
         let op = present(fields.next(), "opcode")?;
         let bytes = whole(fields.next(), "size")?;
         let sector = whole(fields.next(), "sector")?;
-        let op = opcode(op).ok_or_else(|| Fault::new(format!("the opcode is not hexadecimal: `{}`", printable(op))))?;
-        let Some(kind) = vscsi::kind(op) else { return Ok(Parsed::Skip(context.leave_out(vscsi::OTHER_COMMANDS))) };
+        let op =
+            opcode(op).ok_or_else(|| FieldFault::new(format!("the opcode is not hexadecimal: `{}`", printable(op))))?;
+        let Some(kind) = vscsi::kind(op) else {
+            return Ok(LineContent::Skip(context.leave_out(vscsi::OTHER_COMMANDS)));
+        };
         if bytes == 0 {
-            return Ok(Parsed::Skip(Skip::Empty));
+            return Ok(LineContent::Skip(Skip::Empty));
         }
         let extent = self.units.extent(sector, bytes)?;
-        Ok(Parsed::Request(Record::new(at, kind, extent, context.volumes.id(b""))))
+        Ok(LineContent::Request(TraceRecord::new(at, kind, extent, context.volumes.id(b""))))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::SourceError;
 pub(crate) const EXAMPLE: &str = "time=ts:us,op=rw,offset=lba:512B,size=len:B";
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Place {
+pub(crate) enum ColumnPlace {
     /// By its name in the header line.
     Named(String),
     /// By its number from the left, counted from zero.
@@ -71,12 +71,12 @@ impl Delimiter {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Columns {
     text: String,
-    pub(crate) time: Place,
-    pub(crate) op: Place,
-    pub(crate) offset: Place,
-    pub(crate) size: Place,
-    pub(crate) volume: Option<Place>,
-    pub(crate) placement: Option<Place>,
+    pub(crate) time: ColumnPlace,
+    pub(crate) op: ColumnPlace,
+    pub(crate) offset: ColumnPlace,
+    pub(crate) size: ColumnPlace,
+    pub(crate) volume: Option<ColumnPlace>,
+    pub(crate) placement: Option<ColumnPlace>,
     pub(crate) units: Units,
     pub(crate) delimiter: Delimiter,
     pub(crate) decimal_comma: bool,
@@ -102,11 +102,11 @@ fn refuse(what: impl Into<String>, remedy: impl Into<String>) -> SourceError {
     SourceError::new(what, remedy)
 }
 
-fn place(text: &str) -> Result<Place, SourceError> {
+fn place(text: &str) -> Result<ColumnPlace, SourceError> {
     match text.parse::<usize>() {
         Ok(0) => Err(refuse("a CSV has no column 0", "columns count from 1")),
-        Ok(number) => Ok(Place::Numbered(number - 1)),
-        Err(_) => Ok(Place::Named(text.to_owned())),
+        Ok(number) => Ok(ColumnPlace::Numbered(number - 1)),
+        Err(_) => Ok(ColumnPlace::Named(text.to_owned())),
     }
 }
 
@@ -191,7 +191,7 @@ impl FromStr for Columns {
             return Err(refuse("commas cannot separate both columns and decimals", "give delimiter=semicolon"));
         }
         let places = [&time, &op, &offset, &size].into_iter().chain(&volume).chain(&placement);
-        let named = places.into_iter().any(|place| matches!(place, Place::Named(_)));
+        let named = places.into_iter().any(|place| matches!(place, ColumnPlace::Named(_)));
         let header = choice("header", "yes", "no", named)?;
         if named && !header {
             return Err(refuse(
@@ -231,15 +231,15 @@ mod tests {
     fn a_description_of_columns_prints_as_it_parses() {
         let columns: Columns = EXAMPLE.parse().unwrap();
         assert_eq!(columns.to_string(), EXAMPLE);
-        assert_eq!((columns.time, columns.op), (Place::Named("ts".into()), Place::Named("rw".into())));
+        assert_eq!((columns.time, columns.op), (ColumnPlace::Named("ts".into()), ColumnPlace::Named("rw".into())));
         assert_eq!(columns.units, Units::new(TimeUnit::Microsecond, SizeUnit::SECTOR, SizeUnit::BYTE));
         assert!(columns.header && !columns.decimal_comma && columns.delimiter == Delimiter::Comma);
         let columns: Columns =
             "time=5:us,op=2,offset=3:B,size=4:B,volume=1,placement=6,read=R/28,write=0,delimiter=semicolon,decimal=comma"
                 .parse()
                 .unwrap();
-        assert_eq!((columns.time, columns.volume), (Place::Numbered(4), Some(Place::Numbered(0))));
-        assert_eq!(columns.placement, Some(Place::Numbered(5)));
+        assert_eq!((columns.time, columns.volume), (ColumnPlace::Numbered(4), Some(ColumnPlace::Numbered(0))));
+        assert_eq!(columns.placement, Some(ColumnPlace::Numbered(5)));
         assert!(!columns.header && columns.decimal_comma);
         assert_eq!((columns.reads, columns.writes), (vec!["R".to_owned(), "28".to_owned()], vec!["0".to_owned()]));
         assert!(Columns::default().header);

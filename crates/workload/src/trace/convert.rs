@@ -14,7 +14,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
 use super::parquet::{FIELDS, PACING, pacing_text};
-use super::pass::{Pass, Timed};
+use super::pass::{Pass, TimedRequest};
 use super::record::Context;
 use super::seal::Sealer;
 use super::stored::TraceFile;
@@ -30,7 +30,7 @@ pub const CREATOR: &str = "flashloom trace";
 
 /// The result of a conversion.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Converted {
+pub struct ConversionResult {
     /// The number of requests written.
     pub requests: u64,
     /// The numbers of requests read, skipped and corrected.
@@ -49,11 +49,11 @@ pub struct Converted {
 /// # Errors
 ///
 /// If the trace cannot be read or the file cannot be written.
-pub fn convert(from: &Path, into: &File, to: &Path, options: &TraceOptions) -> Result<Converted, SourceError> {
+pub fn convert(from: &Path, into: &File, to: &Path, options: &TraceOptions) -> Result<ConversionResult, SourceError> {
     let mut context = Context::new(options);
     let pass = Pass::open(&TraceFile::at(from), options, &mut context)?;
     let requests = write(pass, &mut context, options, into, to)?;
-    Ok(Converted {
+    Ok(ConversionResult {
         requests,
         notes: context.doubts.iter().map(ToString::to_string).chain(context.stats.notes()).collect(),
         stats: context.stats,
@@ -110,10 +110,14 @@ fn write(
     Ok(written)
 }
 
-type Group<'a, 'f> = SerializedRowGroupWriter<'a, Sealer<BufWriter<&'f File>>>;
+type RowGroupWriter<'a, 'f> = SerializedRowGroupWriter<'a, Sealer<BufWriter<&'f File>>>;
 
 /// Writes the columns in the order of the schema.
-fn write_group(group: &mut Group<'_, '_>, rows: &[Timed], names: &[ByteArray]) -> Result<(), ParquetError> {
+fn write_group(
+    group: &mut RowGroupWriter<'_, '_>,
+    rows: &[TimedRequest],
+    names: &[ByteArray],
+) -> Result<(), ParquetError> {
     let kinds = base::io::IoKind::ALL.map(|kind| ByteArray::from(kind.name()));
     numbers(group, rows.iter().map(|row| row.at.as_ps()).collect())?;
     texts(group, rows.iter().map(|row| kinds[row.io.kind as usize].clone()).collect())?;

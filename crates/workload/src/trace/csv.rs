@@ -6,11 +6,11 @@
 
 use base::io::IoKind;
 
-use super::columns::{Columns, Delimiter, Place};
-use super::field::{Fault, present, printable, whole};
+use super::columns::{ColumnPlace, Columns, Delimiter};
+use super::field::{FieldFault, present, printable, whole};
 use super::head::Head;
-use super::record::{Context, Record, Skip};
-use super::text::{LineFormat, Parsed};
+use super::record::{Context, Skip, TraceRecord};
+use super::text::{LineContent, LineFormat};
 use super::{Format, TraceOptions};
 
 /// The most columns of a table.
@@ -26,12 +26,12 @@ pub(crate) struct Csv {
     columns: Columns,
     /// The positions of the columns, once known: time, operation, offset, size, and optionally volume and placement
     /// identifier.
-    at: Option<At>,
+    at: Option<ColumnPositions>,
     header: bool,
 }
 
 #[derive(Clone, Copy)]
-struct At {
+struct ColumnPositions {
     time: usize,
     op: usize,
     offset: usize,
@@ -77,29 +77,32 @@ impl Csv {
         Self { columns, at: None, header }
     }
 
-    fn split<'a>(&self, line: &'a [u8]) -> Split<'a> {
+    fn split<'a>(&self, line: &'a [u8]) -> SplitLine<'a> {
         match self.columns.delimiter {
-            Delimiter::Blanks => Split::Blanks(super::field::Words::new(line)),
-            delimiter => Split::Fields(Box::new(fields(line, delimiter.byte()))),
+            Delimiter::Blanks => SplitLine::Blanks(super::field::Words::new(line)),
+            delimiter => SplitLine::Fields(Box::new(fields(line, delimiter.byte()))),
         }
     }
 
     /// Finds the columns in the header line.
-    fn find(&self, line: &[u8]) -> Result<At, Fault> {
+    fn find(&self, line: &[u8]) -> Result<ColumnPositions, FieldFault> {
         let names: Vec<&[u8]> = self.split(line).take(MOST).collect();
-        let find = |place: &Place, what: &str| match place {
-            Place::Numbered(number) => Ok(*number),
-            Place::Named(name) => {
+        let find = |place: &ColumnPlace, what: &str| match place {
+            ColumnPlace::Numbered(number) => Ok(*number),
+            ColumnPlace::Named(name) => {
                 let exact = names.iter().position(|other| *other == name.as_bytes());
                 let close = || names.iter().position(|other| other.eq_ignore_ascii_case(name.as_bytes()));
                 exact.or_else(close).ok_or_else(|| {
                     let there: Vec<_> = names.iter().map(|name| printable(name)).collect();
-                    Fault::new(format!("the header has no column `{name}` for the {what}; it has {}", there.join(", ")))
+                    FieldFault::new(format!(
+                        "the header has no column `{name}` for the {what}; it has {}",
+                        there.join(", ")
+                    ))
                 })
             }
         };
         let Columns { time, op, offset, size, volume, placement, .. } = &self.columns;
-        Ok(At {
+        Ok(ColumnPositions {
             time: find(time, "time")?,
             op: find(op, "operation")?,
             offset: find(offset, "offset")?,
@@ -109,7 +112,7 @@ impl Csv {
         })
     }
 
-    fn kind(&self, op: &[u8]) -> Result<IoKind, Fault> {
+    fn kind(&self, op: &[u8]) -> Result<IoKind, FieldFault> {
         let Columns { reads, writes, .. } = &self.columns;
         let is = |words: &[String]| words.iter().any(|word| op.eq_ignore_ascii_case(word.as_bytes()));
         if is(reads) {
@@ -126,7 +129,7 @@ impl Csv {
             [b'W' | b'w', ..] if writes.is_empty() => Ok(IoKind::Write),
             [b'D' | b'd' | b'T' | b't' | b'U' | b'u', ..] => Ok(IoKind::Discard),
             [b'F' | b'f' | b'S' | b's', ..] => Ok(IoKind::Flush),
-            _ => Err(Fault::new(format!(
+            _ => Err(FieldFault::new(format!(
                 "the operation is neither a read nor a write: `{}` (give the words for them: read=..., write=...)",
                 printable(op)
             ))),
@@ -135,12 +138,12 @@ impl Csv {
 }
 
 /// A line, split into its columns.
-enum Split<'a> {
+enum SplitLine<'a> {
     Blanks(super::field::Words<'a>),
     Fields(Box<dyn Iterator<Item = &'a [u8]> + 'a>),
 }
 
-impl<'a> Iterator for Split<'a> {
+impl<'a> Iterator for SplitLine<'a> {
     type Item = &'a [u8];
 
     fn next(&mut self) -> Option<&'a [u8]> {
@@ -152,29 +155,29 @@ impl<'a> Iterator for Split<'a> {
 }
 
 /// An integer, decimal or hexadecimal after `0x`.
-pub(crate) fn number(field: Option<&[u8]>, what: &str) -> Result<u64, Fault> {
+pub(crate) fn number(field: Option<&[u8]>, what: &str) -> Result<u64, FieldFault> {
     let field = present(field, what)?;
     let Some(digits) = field.strip_prefix(b"0x").or_else(|| field.strip_prefix(b"0X")) else {
         return whole(Some(field), what);
     };
     let text = std::str::from_utf8(digits).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()));
     text.and_then(|text| u64::from_str_radix(text, 16).ok())
-        .ok_or_else(|| Fault::new(format!("the {what} is not a number of 64 bits: `{}`", printable(field))))
+        .ok_or_else(|| FieldFault::new(format!("the {what} is not a number of 64 bits: `{}`", printable(field))))
 }
 
 /// A placement identifier; an empty field is a write without one.
-fn placement_id(field: &[u8]) -> Result<u16, Fault> {
+fn placement_id(field: &[u8]) -> Result<u16, FieldFault> {
     if field.is_empty() {
         return Ok(0);
     }
     let id = number(Some(field), PLACEMENT)?;
-    u16::try_from(id).map_err(|_| Fault::new(format!("the {PLACEMENT} is above 65535: `{}`", printable(field))))
+    u16::try_from(id).map_err(|_| FieldFault::new(format!("the {PLACEMENT} is above 65535: `{}`", printable(field))))
 }
 
 impl LineFormat for Csv {
     const LAYOUT: &'static str = "the columns named with --columns";
 
-    fn start(_: &Head<'_>, _: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+    fn start(_: &Head<'_>, _: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, FieldFault> {
         let mut csv = Self::new(options.columns.clone().unwrap_or_default());
         if !csv.header {
             csv.at = Some(csv.find(b"")?);
@@ -182,13 +185,13 @@ impl LineFormat for Csv {
         Ok(csv)
     }
 
-    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<LineContent, FieldFault> {
         if self.header {
             self.at = Some(self.find(line)?);
             self.header = false;
-            return Ok(Parsed::Skip(Skip::Header));
+            return Ok(LineContent::Skip(Skip::Header));
         }
-        let Some(at) = self.at else { return Err(Fault::new("there is no header")) };
+        let Some(at) = self.at else { return Err(FieldFault::new("there is no header")) };
         let [mut time, mut op, mut offset, mut size, mut volume, mut placement] = [None; 6];
         for (n, field) in self.split(line).take(MOST).enumerate() {
             // Two roles may share a column.
@@ -211,7 +214,7 @@ impl LineFormat for Csv {
 
 impl Csv {
     /// The request of these fields: time, operation, offset, size, volume, placement identifier.
-    pub(crate) fn request(&self, fields: [Option<&[u8]>; 6], context: &mut Context) -> Result<Parsed, Fault> {
+    pub(crate) fn request(&self, fields: [Option<&[u8]>; 6], context: &mut Context) -> Result<LineContent, FieldFault> {
         let [time, op, offset, size, volume, placement] = fields;
         let units = self.columns.units;
         let at_ps = match time {
@@ -227,20 +230,20 @@ impl Csv {
             None => context.volumes.id(b""),
         };
         if kind == IoKind::Flush {
-            return Ok(Parsed::Request(Record::flush(at_ps, volume)));
+            return Ok(LineContent::Request(TraceRecord::flush(at_ps, volume)));
         }
         let is_action = kind.is_bare();
         let size = if is_action { 0 } else { number(size, "size")? };
         let offset = if kind == IoKind::HandleUpdate { 0 } else { number(offset, "offset")? };
         let extent = units.extent(offset, size)?;
         if extent.sectors == 0 && !is_action {
-            return Ok(Parsed::Skip(Skip::Empty));
+            return Ok(LineContent::Skip(Skip::Empty));
         }
         let placement = match placement {
             Some(field) if kind.names_handle() && self.columns.placement.is_some() => placement_id(field)?,
             _ => 0,
         };
-        Ok(Parsed::Request(Record { placement, ..Record::new(at_ps, kind, extent, volume) }))
+        Ok(LineContent::Request(TraceRecord { placement, ..TraceRecord::new(at_ps, kind, extent, volume) }))
     }
 }
 

@@ -11,10 +11,10 @@
 
 use base::io::IoKind;
 
-use super::field::{Fault, Words, is_number, parse_whole, present, printable, whole};
+use super::field::{FieldFault, Words, is_number, parse_whole, present, printable, whole};
 use super::head::Head;
-use super::record::{Context, Record, Skip};
-use super::text::{LineFormat, Parsed};
+use super::record::{Context, Skip, TraceRecord};
+use super::text::{LineContent, LineFormat};
 use super::units::Units;
 use super::{Format, TraceOptions};
 
@@ -48,11 +48,11 @@ pub(crate) fn looks_mqsim(head: &Head<'_>) -> bool {
 impl LineFormat for Disksim {
     const LAYOUT: &'static str = "time device sector size flags";
 
-    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, FieldFault> {
         Ok(Self { units: options.units_of(format) })
     }
 
-    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<LineContent, FieldFault> {
         let mut words = Words::new(line);
         let at = self.units.time(words.next(), "time")?;
         let device = present(words.next(), "device")?;
@@ -61,19 +61,19 @@ impl LineFormat for Disksim {
         let flags = flags(present(words.next(), "flags")?)?;
         let extent = self.units.extent(start, size)?;
         if extent.sectors == 0 {
-            return Ok(Parsed::Skip(Skip::Empty));
+            return Ok(LineContent::Skip(Skip::Empty));
         }
         let kind = if flags & 1 == 1 { IoKind::Read } else { IoKind::Write };
-        Ok(Parsed::Request(Record::new(at, kind, extent, context.volumes.id(device))))
+        Ok(LineContent::Request(TraceRecord::new(at, kind, extent, context.volumes.id(device))))
     }
 }
 
 /// Parses flags, which DiskSim writes in hexadecimal without a prefix; nearly always they have one digit.
-fn flags(word: &[u8]) -> Result<u64, Fault> {
+fn flags(word: &[u8]) -> Result<u64, FieldFault> {
     parse_whole(word)
         .filter(|_| word.len() == 1)
         .or_else(|| std::str::from_utf8(word).ok().and_then(|text| u64::from_str_radix(text, 16).ok()))
-        .ok_or_else(|| Fault::new(format!("the flags are not a hexadecimal number: `{}`", printable(word))))
+        .ok_or_else(|| FieldFault::new(format!("the flags are not a hexadecimal number: `{}`", printable(word))))
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@
 use base::io::IoKind;
 
 use super::csv::{fields, positions};
-use super::field::{Fault, Words, is_number, parse_whole, present, printable, ticks, whole};
+use super::field::{FieldFault, Words, is_number, parse_whole, present, printable, ticks, whole};
 use super::head::Head;
-use super::record::{Context, Record, Skip};
-use super::text::{LineFormat, Parsed};
+use super::record::{Context, Skip, TraceRecord};
+use super::text::{LineContent, LineFormat};
 use super::units::Units;
 use super::{Format, TraceOptions};
 
@@ -42,16 +42,16 @@ pub(crate) fn looks_validate(head: &Head<'_>) -> bool {
 impl LineFormat for DisksimValidate {
     const LAYOUT: &'static str = "R|W Hit|Miss sector sectors service(us) wait(us)";
 
-    fn start(_: &Head<'_>, _: Format, _: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+    fn start(_: &Head<'_>, _: Format, _: &TraceOptions, _: &mut Context) -> Result<Self, FieldFault> {
         Ok(Self { next: 0 })
     }
 
-    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<LineContent, FieldFault> {
         let mut words = Words::new(line);
         let kind = match present(words.next(), "operation")? {
             b"R" => IoKind::Read,
             b"W" => IoKind::Write,
-            other => return Err(Fault::new(format!("the operation is neither R nor W: `{}`", printable(other)))),
+            other => return Err(FieldFault::new(format!("the operation is neither R nor W: `{}`", printable(other)))),
         };
         present(words.next(), "use of the disk's buffer")?;
         let sector = whole(words.next(), "sector")?;
@@ -62,9 +62,9 @@ impl LineFormat for DisksimValidate {
         self.next += service + wait;
         let extent = super::field::sectors_extent(sector, sectors)?;
         if extent.sectors == 0 {
-            return Ok(Parsed::Skip(Skip::Empty));
+            return Ok(LineContent::Skip(Skip::Empty));
         }
-        Ok(Parsed::Request(Record::new(at, kind, extent, context.volumes.id(b""))))
+        Ok(LineContent::Request(TraceRecord::new(at, kind, extent, context.volumes.id(b""))))
     }
 }
 
@@ -87,16 +87,16 @@ impl LineFormat for DisksimLog {
     const LAYOUT: &'static str =
         "the columns of the header: diskCtlrTimeBegin, devno[1], blkno[1], blkcnt[1], flags[1]";
 
-    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, FieldFault> {
         Ok(Self { units: options.units_of(format), columns: None })
     }
 
-    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<LineContent, FieldFault> {
         let Some((columns, second)) = self.columns else {
             let columns = positions(line, b',', &NAMES);
-            let columns = columns.ok_or_else(|| Fault::new("the first line does not name the columns"))?;
+            let columns = columns.ok_or_else(|| FieldFault::new("the first line does not name the columns"))?;
             self.columns = Some((columns, positions(line, b',', &SECOND).map(|[column]| column)));
-            return Ok(Parsed::Skip(Skip::Header));
+            return Ok(LineContent::Skip(Skip::Header));
         };
         let mut cells = [None; 5];
         for (n, field) in fields(line, b',').enumerate() {
@@ -113,9 +113,9 @@ impl LineFormat for DisksimLog {
         let extent = self.units.extent(whole(sector, "sector")?, whole(sectors, "size")?)?;
         let kind = if whole(flags, "flags")? & 1 == 1 { IoKind::Read } else { IoKind::Write };
         if extent.sectors == 0 {
-            return Ok(Parsed::Skip(Skip::Empty));
+            return Ok(LineContent::Skip(Skip::Empty));
         }
-        Ok(Parsed::Request(Record::new(at, kind, extent, context.volumes.id(device))))
+        Ok(LineContent::Request(TraceRecord::new(at, kind, extent, context.volumes.id(device))))
     }
 }
 

@@ -11,9 +11,9 @@ pub(crate) struct Extent {
 
 /// The fault of a line. The reader adds the place and the remedy.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Fault(String);
+pub(crate) struct FieldFault(String);
 
-impl Fault {
+impl FieldFault {
     #[cold]
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self(message.into())
@@ -93,16 +93,16 @@ impl<'a> Iterator for Words<'a> {
 
 /// Returns a required field, or a fault that calls it `what`.
 #[inline]
-pub(crate) fn present<'a>(field: Option<&'a [u8]>, what: &str) -> Result<&'a [u8], Fault> {
+pub(crate) fn present<'a>(field: Option<&'a [u8]>, what: &str) -> Result<&'a [u8], FieldFault> {
     match field {
-        Some([]) | None => Err(Fault::new(format!("the line is cut short: it ends before its {what}"))),
+        Some([]) | None => Err(FieldFault::new(format!("the line is cut short: it ends before its {what}"))),
         Some(field) => Ok(field),
     }
 }
 
 /// Parses a required integer. A fault calls it `what`.
 #[inline]
-pub(crate) fn whole(field: Option<&[u8]>, what: &str) -> Result<u64, Fault> {
+pub(crate) fn whole(field: Option<&[u8]>, what: &str) -> Result<u64, FieldFault> {
     let field = present(field, what)?;
     parse_whole(field).ok_or_else(|| bad_number(field, what))
 }
@@ -110,15 +110,15 @@ pub(crate) fn whole(field: Option<&[u8]>, what: &str) -> Result<u64, Fault> {
 /// Parses a required decimal number and returns it times 10^`digits`, exactly; further digits are dropped. A time in
 /// seconds becomes picoseconds with 12 digits, one in milliseconds with 9.
 #[inline]
-pub(crate) fn ticks(field: Option<&[u8]>, digits: u32, what: &str) -> Result<i128, Fault> {
+pub(crate) fn ticks(field: Option<&[u8]>, digits: u32, what: &str) -> Result<i128, FieldFault> {
     let field = present(field, what)?;
     parse_decimal(field, digits).ok_or_else(|| bad_number(field, what))
 }
 
 #[cold]
-fn bad_number(field: &[u8], what: &str) -> Fault {
+fn bad_number(field: &[u8], what: &str) -> FieldFault {
     let text = printable(field);
-    Fault::new(match field {
+    FieldFault::new(match field {
         [b'-', rest @ ..] if parse_decimal(rest, 0).is_some() => format!("the {what} is negative: {text}"),
         [first, ..] if first.is_ascii_digit() && field.iter().all(u8::is_ascii_digit) => {
             format!("the {what} is too large: {text}")
@@ -236,7 +236,7 @@ fn parse_fraction(text: &[u8], digits: u32) -> Option<i128> {
 /// The sectors that contain these bytes. An extent that is not whole sectors grows to the sectors that it touches, as
 /// in a device.
 #[inline]
-pub(crate) fn bytes_extent(offset: u64, bytes: u64) -> Result<Extent, Fault> {
+pub(crate) fn bytes_extent(offset: u64, bytes: u64) -> Result<Extent, FieldFault> {
     let start = offset / 512;
     if bytes == 0 {
         return Ok(Extent { start, ..Extent::default() });
@@ -248,18 +248,20 @@ pub(crate) fn bytes_extent(offset: u64, bytes: u64) -> Result<Extent, Fault> {
 
 /// Checks an extent in sectors: it must end within 2^64 bytes and be shorter than 2 TiB.
 #[inline]
-pub(crate) fn sectors_extent(start: u64, sectors: u64) -> Result<Extent, Fault> {
+pub(crate) fn sectors_extent(start: u64, sectors: u64) -> Result<Extent, FieldFault> {
     const LAST: u64 = u64::MAX / 512;
     match (u32::try_from(sectors), start.checked_add(sectors)) {
         (Ok(sectors), Some(end)) if end <= LAST => Ok(Extent { start, sectors, widened: false }),
-        (Err(_), _) => Err(Fault::new(format!("the size of {sectors} sectors is beyond the 2 TiB of any one request"))),
+        (Err(_), _) => {
+            Err(FieldFault::new(format!("the size of {sectors} sectors is beyond the 2 TiB of any one request")))
+        }
         _ => Err(too_far(start, sectors)),
     }
 }
 
 #[cold]
-fn too_far(start: u64, length: u64) -> Fault {
-    Fault::new(format!("the extent {start} + {length} is beyond 2^64 bytes"))
+fn too_far(start: u64, length: u64) -> FieldFault {
+    FieldFault::new(format!("the extent {start} + {length} is beyond 2^64 bytes"))
 }
 
 /// True for digits with at most one decimal point.

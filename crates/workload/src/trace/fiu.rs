@@ -6,10 +6,10 @@
 
 use base::io::IoKind;
 
-use super::field::{Fault, Words, is_number, present, printable, whole};
+use super::field::{FieldFault, Words, is_number, present, printable, whole};
 use super::head::Head;
-use super::record::{Context, Record, Skip};
-use super::text::{LineFormat, Parsed};
+use super::record::{Context, Skip, TraceRecord};
+use super::text::{LineContent, LineFormat};
 use super::units::Units;
 use super::{Format, TraceOptions};
 
@@ -86,19 +86,19 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
 impl LineFormat for Fiu {
     const LAYOUT: &'static str = "nanoseconds pid process sector sectors R|W major minor hash";
 
-    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, FieldFault> {
         Ok(Self { units: options.units_of(format), device: Vec::new() })
     }
 
-    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<LineContent, FieldFault> {
         if Words::new(line).take(8).count() < 8 {
-            return Err(Fault::new("the line is cut short: it has fewer than eight fields"));
+            return Err(FieldFault::new("the line is cut short: it has fewer than eight fields"));
         }
         let Line { time, tail: [sector, sectors, op, major, minor] } = Line::of(line);
         let at = self.units.time(time, "time")?;
         let op = present(op, "operation")?;
         let kind = kind(op).ok_or_else(|| {
-            Fault::new(format!(
+            FieldFault::new(format!(
                 "the operation, the third field before the hashes, is neither R nor W: `{}`",
                 printable(op)
             ))
@@ -108,14 +108,14 @@ impl LineFormat for Fiu {
         let (major, minor) = (whole(major, "major number")?, whole(minor, "minor number")?);
         let extent = self.units.extent(sector, size)?;
         if extent.sectors == 0 {
-            return Ok(Parsed::Skip(Skip::Empty));
+            return Ok(LineContent::Skip(Skip::Empty));
         }
         self.device.clear();
         // The volume is nearly always that of the previous line, so its name is formatted without an allocation.
         std::io::Write::write_fmt(&mut self.device, format_args!("{major},{minor}"))
-            .map_err(|error| Fault::new(error.to_string()))?;
+            .map_err(|error| FieldFault::new(error.to_string()))?;
         let volume = context.volumes.id(&self.device);
-        Ok(Parsed::Request(Record::new(at, kind, extent, volume)))
+        Ok(LineContent::Request(TraceRecord::new(at, kind, extent, volume)))
     }
 }
 

@@ -25,7 +25,7 @@ use crate::field::{message, metadata};
 
 /// A request of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Recorded {
+pub struct RecordedRequest {
     /// The time at which the drive received the request.
     pub at: Time,
     /// Kind, address and length of the request.
@@ -74,7 +74,7 @@ impl TraceWriter {
     /// # Errors
     ///
     /// If Parquet refuses them.
-    pub fn group(&mut self, rows: &[Recorded]) -> std::io::Result<Vec<u8>> {
+    pub fn group(&mut self, rows: &[RecordedRequest]) -> std::io::Result<Vec<u8>> {
         let kinds = base::io::IoKind::ALL.map(|kind| ByteArray::from(kind.name()));
         let mut group = self.groups.next_row_group().map_err(failed)?;
         numbers(&mut group, rows.iter().map(|row| row.at.as_ps()).collect()).map_err(failed)?;
@@ -121,14 +121,14 @@ mod tests {
     use super::*;
     use crate::Source;
 
-    fn row(n: u64) -> Recorded {
+    fn row(n: u64) -> RecordedRequest {
         let kind = IoKind::UNZONED[(n % 4) as usize];
         let (start, sectors) = if kind == IoKind::Flush { (0, 0) } else { (n * 3, 1 + n % 7) };
         let placement = PlacementId::new(if kind == IoKind::Write { n as u16 } else { 0 });
         let io = Io { placement, ..Io::new(kind, Lba::new(start), Sectors::new(sectors)) };
         // Times are beyond the picoseconds that a floating-point number holds exactly.
         let at = Time::from_ps((1 << 60) + n * 1_000_003);
-        Recorded { at, io, end: at + Span::from_ps(n), status: "done", queue: (n % 5) as u16 }
+        RecordedRequest { at, io, end: at + Span::from_ps(n), status: "done", queue: (n % 5) as u16 }
     }
 
     #[test]

@@ -127,7 +127,7 @@ pub fn info(path: &Path, options: &TraceOptions) -> Result<TraceInfo, SourceErro
 #[derive(Default)]
 struct Sums {
     kinds: [KindSums; IoKind::COUNT],
-    touched: Touched,
+    touched: FootprintBitmaps,
     updates: u64,
     span_ps: u64,
     end: u64,
@@ -212,9 +212,9 @@ impl Sums {
         self.end = self.end.max(io.end().get());
         match io.kind {
             IoKind::Read => {
-                self.touched.add(volume, &io, Touched::READ);
+                self.touched.add(volume, &io, FootprintBitmaps::READ);
             }
-            IoKind::Write => self.updates += self.touched.add(volume, &io, Touched::WRITTEN),
+            IoKind::Write => self.updates += self.touched.add(volume, &io, FootprintBitmaps::WRITTEN),
             // An append does not state the address of its data.
             _ => {}
         }
@@ -259,7 +259,7 @@ impl Sums {
 
 /// Bitmaps of the footprint, one pair for each used range of 16 MiB.
 #[derive(Default)]
-struct Touched {
+struct FootprintBitmaps {
     places: HashMap<(u32, u64), usize>,
     maps: Vec<[Option<Box<[u64; MAP as usize / 64]>>; 2]>,
     last: Option<((u32, u64), usize)>,
@@ -268,7 +268,7 @@ struct Touched {
     written: u64,
 }
 
-impl Touched {
+impl FootprintBitmaps {
     const READ: usize = 0;
     const WRITTEN: usize = 1;
 
@@ -362,7 +362,7 @@ mod tests {
         fn footprints_are_those_of_plain_sets(
             ios in prop::collection::vec((0_u32..2, 0_u64..200_000, 1_u64..3_000, any::<bool>()), 1..40)
         ) {
-            let mut touched = Touched::default();
+            let mut touched = FootprintBitmaps::default();
             let mut sets: [HashSet<(u32, u64)>; 2] = Default::default();
             let mut updates = 0;
             for (volume, start, sectors, write) in ios {

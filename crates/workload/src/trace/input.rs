@@ -81,7 +81,7 @@ impl Input {
 
     /// Writes all remaining bytes to an anonymous temporary file.
     pub(crate) fn spool(&mut self) -> Result<File, SourceError> {
-        let mut rest = Remaining { input: self, failed: None };
+        let mut rest = RemainingBytes { input: self, failed: None };
         match stored::spool(&mut rest) {
             Ok(file) => Ok(file),
             Err(error) => Err(rest.failed.take().unwrap_or_else(|| stored::unkept(&self.path, &error))),
@@ -234,13 +234,13 @@ impl Input {
 }
 
 /// The remaining bytes of an input.
-struct Remaining<'a> {
+struct RemainingBytes<'a> {
     input: &'a mut Input,
     /// The error that ended the input. An I/O error could not carry its text.
     failed: Option<SourceError>,
 }
 
-impl Read for Remaining<'_> {
+impl Read for RemainingBytes<'_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let input = &mut *self.input;
         if input.start == input.end

@@ -13,10 +13,10 @@
 use base::io::IoKind;
 
 use super::doubt::Doubt;
-use super::field::{Fault, Words, bytes_extent, present, printable, ticks, whole};
+use super::field::{FieldFault, Words, bytes_extent, present, printable, ticks, whole};
 use super::head::Head;
-use super::record::{Context, Record, Skip};
-use super::text::{LineFormat, Parsed};
+use super::record::{Context, Skip, TraceRecord};
+use super::text::{LineContent, LineFormat};
 use super::units::TimeUnit;
 use super::{Format, TraceOptions};
 use crate::Pacing;
@@ -60,34 +60,36 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
 impl LineFormat for Iolog {
     const LAYOUT: &'static str = "[microseconds] file action [offset bytes]";
 
-    fn start(head: &Head<'_>, _: Format, options: &TraceOptions, context: &mut Context) -> Result<Self, Fault> {
+    fn start(head: &Head<'_>, _: Format, options: &TraceOptions, context: &mut Context) -> Result<Self, FieldFault> {
         let unit = options.units.time;
         match head.lines().next().and_then(version) {
             Some(b"2") if !head.lines().any(is_wait) => match unit {
                 None => Ok(Self { stamped: false, waits: None, now: 0 }),
-                Some(_) => Err(Fault::new("--time-unit has no effect: the first 64 KiB have no wait")),
+                Some(_) => Err(FieldFault::new("--time-unit has no effect: the first 64 KiB have no wait")),
             },
             Some(b"2") => {
                 let waits = match unit {
                     None | Some(TimeUnit::Millisecond) => Waits::Absolute,
                     Some(TimeUnit::Microsecond) => Waits::Relative,
-                    Some(other) => return Err(Fault::new(format!("waits are in ms or us, not in {other}"))),
+                    Some(other) => return Err(FieldFault::new(format!("waits are in ms or us, not in {other}"))),
                 };
                 if unit.is_none() {
                     context.doubt(Doubt::Waits);
                 }
                 Ok(Self { stamped: false, waits: Some(waits), now: 0 })
             }
-            Some(b"3") if unit.is_some() => Err(Fault::new("--time-unit has no effect: version 3 has times in us")),
+            Some(b"3") if unit.is_some() => {
+                Err(FieldFault::new("--time-unit has no effect: version 3 has times in us"))
+            }
             Some(b"3") => Ok(Self { stamped: true, waits: None, now: 0 }),
-            Some(other) => Err(Fault::new(format!("iolog version `{}` is neither 2 nor 3", printable(other)))),
-            None => Err(Fault::new("the first line is not `fio version 2 iolog` or `fio version 3 iolog`")),
+            Some(other) => Err(FieldFault::new(format!("iolog version `{}` is neither 2 nor 3", printable(other)))),
+            None => Err(FieldFault::new("the first line is not `fio version 2 iolog` or `fio version 3 iolog`")),
         }
     }
 
-    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<LineContent, FieldFault> {
         if version(line).is_some() {
-            return Ok(Parsed::Skip(Skip::Header));
+            return Ok(LineContent::Skip(Skip::Header));
         }
         let mut words = Words::new(line);
         let at = if self.stamped { ticks(words.next(), 6, "time")? } else { self.now };
@@ -97,7 +99,7 @@ impl LineFormat for Iolog {
             b"write" => IoKind::Write,
             b"trim" => IoKind::Discard,
             b"sync" | b"datasync" | b"sync_file_range" => {
-                return Ok(Parsed::Request(Record::flush(at, context.volumes.id(file))));
+                return Ok(LineContent::Request(TraceRecord::flush(at, context.volumes.id(file))));
             }
             b"wait" if !self.stamped => {
                 let length = i128::from(whole(words.next(), "length of the wait")?);
@@ -105,27 +107,27 @@ impl LineFormat for Iolog {
                     Some(Waits::Absolute) => self.now.max(length * i128::from(TimeUnit::Millisecond.ps())),
                     Some(Waits::Relative) => self.now + length * i128::from(TimeUnit::Microsecond.ps()),
                     None => {
-                        return Err(Fault::new(format!(
+                        return Err(FieldFault::new(format!(
                             "the first wait comes after 64 KiB of a log that began as one without waits (write `{} wait 0 \
                              0` as its second line, so that it is replayed by its waits)",
                             printable(file)
                         )));
                     }
                 };
-                return Ok(Parsed::Skip(Skip::Header));
+                return Ok(LineContent::Skip(Skip::Header));
             }
             action @ (b"add" | b"open" | b"close" | b"unlink") => {
-                return Ok(Parsed::Skip(context.leave_out(&printable(action))));
+                return Ok(LineContent::Skip(context.leave_out(&printable(action))));
             }
-            other => return Err(Fault::new(format!("the action is not one of fio's: `{}`", printable(other)))),
+            other => return Err(FieldFault::new(format!("the action is not one of fio's: `{}`", printable(other)))),
         };
         let offset = whole(words.next(), "offset")?;
         let bytes = whole(words.next(), "size")?;
         if bytes == 0 {
-            return Ok(Parsed::Skip(Skip::Empty));
+            return Ok(LineContent::Skip(Skip::Empty));
         }
         let extent = bytes_extent(offset, bytes)?;
-        Ok(Parsed::Request(Record::new(at, kind, extent, context.volumes.id(file))))
+        Ok(LineContent::Request(TraceRecord::new(at, kind, extent, context.volumes.id(file))))
     }
 
     fn pacing(&self) -> Pacing {

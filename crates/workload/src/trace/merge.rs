@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
 
-use super::record::{Context, Record, Records};
+use super::record::{Context, Records, TraceRecord};
 use crate::{Pacing, SourceError};
 
-pub(crate) struct Part {
+pub(crate) struct MergeInput {
     pub(crate) path: PathBuf,
     /// The name of the file's volume, in formats without volumes.
     pub(crate) volume: Vec<u8>,
@@ -15,19 +15,19 @@ pub(crate) struct Part {
 }
 
 /// The files, each with its next record.
-pub(crate) struct Merged {
-    parts: Vec<Part>,
+pub(crate) struct MergeReader {
+    parts: Vec<MergeInput>,
     /// The time of the next record of each part that has one; the first part wins a tie.
     next: BinaryHeap<Reverse<(i128, usize)>>,
-    heads: Vec<Option<Record>>,
+    heads: Vec<Option<TraceRecord>>,
     begun: bool,
     /// The error of a part. It is reported after the record before it, so that a limit before the damage causes no
     /// error.
     failed: Option<SourceError>,
 }
 
-impl Merged {
-    pub(crate) fn new(parts: Vec<Part>) -> Self {
+impl MergeReader {
+    pub(crate) fn new(parts: Vec<MergeInput>) -> Self {
         let heads = parts.iter().map(|_| None).collect();
         Self { parts, next: BinaryHeap::new(), heads, begun: false, failed: None }
     }
@@ -37,14 +37,14 @@ impl Merged {
         context.volumes.call_unnamed(&part.volume);
         if let Some(record) = part.records.next(context)? {
             self.next.push(Reverse((record.at, n)));
-            self.heads[n] = Some(Record { part: n as u16, ..record });
+            self.heads[n] = Some(TraceRecord { part: n as u16, ..record });
         }
         Ok(())
     }
 }
 
-impl Records for Merged {
-    fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
+impl Records for MergeReader {
+    fn next(&mut self, context: &mut Context) -> Result<Option<TraceRecord>, SourceError> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }

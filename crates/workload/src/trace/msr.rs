@@ -7,10 +7,10 @@
 use base::io::IoKind;
 
 use super::csv::positions;
-use super::field::{Fault, Fields, is_number, present, printable, whole};
+use super::field::{FieldFault, Fields, is_number, present, printable, whole};
 use super::head::Head;
-use super::record::{Context, Record, Skip};
-use super::text::{LineFormat, Parsed};
+use super::record::{Context, Skip, TraceRecord};
+use super::text::{LineContent, LineFormat};
 use super::units::Units;
 use super::{Format, TraceOptions};
 
@@ -61,13 +61,13 @@ fn kind(op: &[u8]) -> Option<IoKind> {
 impl LineFormat for Msr {
     const LAYOUT: &'static str = "file time,host,disk,Read|Write,byte,bytes,response";
 
-    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, FieldFault> {
         Ok(Self { units: options.units_of(format) })
     }
 
-    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<LineContent, FieldFault> {
         if is_header(line) {
-            return Ok(Parsed::Skip(Skip::Header));
+            return Ok(LineContent::Skip(Skip::Header));
         }
         let mut fields = Fields::new(line, b',');
         let at = self.units.time(fields.next(), "time")?;
@@ -78,17 +78,17 @@ impl LineFormat for Msr {
         let bytes = whole(fields.next(), "size")?;
         // The field is ignored, but if it is missing, the size before it may be cut.
         present(fields.next(), "response time")?;
-        let kind =
-            kind(op).ok_or_else(|| Fault::new(format!("the type is neither Read nor Write: `{}`", printable(op))))?;
+        let kind = kind(op)
+            .ok_or_else(|| FieldFault::new(format!("the type is neither Read nor Write: `{}`", printable(op))))?;
         if bytes == 0 {
-            return Ok(Parsed::Skip(Skip::Empty));
+            return Ok(LineContent::Skip(Skip::Empty));
         }
         let extent = self.units.extent(offset, bytes)?;
         // Host and disk are adjacent, so the name of the volume is a slice of the line.
         let from = host.as_ptr() as usize - line.as_ptr() as usize;
         let to = disk.as_ptr() as usize - line.as_ptr() as usize + disk.len();
         let volume = context.volumes.id(&line[from..to]);
-        Ok(Parsed::Request(Record::new(at, kind, extent, volume)))
+        Ok(LineContent::Request(TraceRecord::new(at, kind, extent, volume)))
     }
 }
 

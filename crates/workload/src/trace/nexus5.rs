@@ -7,10 +7,10 @@
 
 use base::io::IoKind;
 
-use super::field::{Fault, Words, is_number, sectors_extent, ticks, whole};
+use super::field::{FieldFault, Words, is_number, sectors_extent, ticks, whole};
 use super::head::Head;
-use super::record::{Context, Record, Skip};
-use super::text::{LineFormat, Parsed};
+use super::record::{Context, Skip, TraceRecord};
+use super::text::{LineContent, LineFormat};
 use super::{Format, TraceOptions};
 
 /// The shortest wait that means that the clock was set in between: no request waits an hour in a phone.
@@ -34,11 +34,11 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
 impl LineFormat for Nexus5 {
     const LAYOUT: &'static str = "sector sectors bytes type arrival inserted dispatched completed";
 
-    fn start(_: &Head<'_>, _: Format, _: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+    fn start(_: &Head<'_>, _: Format, _: &TraceOptions, _: &mut Context) -> Result<Self, FieldFault> {
         Ok(Self)
     }
 
-    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<LineContent, FieldFault> {
         let mut words = Words::new(line);
         let start = whole(words.next(), "sector")?;
         let sectors = whole(words.next(), "size in sectors")?;
@@ -54,13 +54,13 @@ impl LineFormat for Nexus5 {
             ticks(words.next(), 12, what)?;
         }
         if sectors.checked_mul(512) != Some(bytes) {
-            return Err(Fault::new(format!("the sizes differ: {sectors} sectors are not {bytes} bytes")));
+            return Err(FieldFault::new(format!("the sizes differ: {sectors} sectors are not {bytes} bytes")));
         }
         let extent = sectors_extent(start, sectors)?;
         if extent.sectors == 0 {
-            return Ok(Parsed::Skip(Skip::Empty));
+            return Ok(LineContent::Skip(Skip::Empty));
         }
-        Ok(Parsed::Request(Record::new(at, kind, extent, context.volumes.id(b""))))
+        Ok(LineContent::Request(TraceRecord::new(at, kind, extent, context.volumes.id(b""))))
     }
 }
 

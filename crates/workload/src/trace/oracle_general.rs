@@ -13,7 +13,7 @@ use base::io::IoKind;
 use super::doubt::Doubt;
 use super::head::Head;
 use super::input::Input;
-use super::record::{Context, Record, Records, Skip};
+use super::record::{Context, Records, Skip, TraceRecord};
 use super::units::{SizeUnit, Units};
 use super::{Format, TraceOptions};
 use crate::SourceError;
@@ -97,7 +97,7 @@ pub(crate) fn open(
 }
 
 impl Records for OracleGeneral {
-    fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
+    fn next(&mut self, context: &mut Context) -> Result<Option<TraceRecord>, SourceError> {
         loop {
             let Some(bytes) = self.input.record(BYTES)? else { return Ok(None) };
             let Some(Fields { seconds, object, size, .. }) = bytes.first_chunk().map(Fields::of) else {
@@ -116,7 +116,10 @@ impl Records for OracleGeneral {
                 .in_file(self.input.path())
             })?;
             let at = i128::from(seconds) * i128::from(self.units.time.ps());
-            return Ok(Some(Record { line, ..Record::new(at, IoKind::Read, extent, context.volumes.id(b"")) }));
+            return Ok(Some(TraceRecord {
+                line,
+                ..TraceRecord::new(at, IoKind::Read, extent, context.volumes.id(b""))
+            }));
         }
     }
 

@@ -4,16 +4,16 @@ use std::collections::VecDeque;
 
 use base::units::Span;
 
-use super::record::{Context, Record, Records};
+use super::record::{Context, Records, TraceRecord};
 use crate::SourceError;
 
 /// Requests in order of time stamp; requests with equal time stamps keep the order of the file.
 ///
 /// A request waits until one is read that is later by the tolerance, or until the window is full. The window thus
 /// bounds the memory for any file.
-pub(crate) struct Ordered {
+pub(crate) struct OrderedRequests {
     records: Box<dyn Records>,
-    held: VecDeque<Record>,
+    held: VecDeque<TraceRecord>,
     most: usize,
     tolerance: i128,
     newest: i128,
@@ -24,7 +24,7 @@ pub(crate) struct Ordered {
     end: Option<Result<(), SourceError>>,
 }
 
-impl Ordered {
+impl OrderedRequests {
     pub(crate) fn new(records: Box<dyn Records>, tolerance: Span, most: usize) -> Self {
         Self {
             records,
@@ -44,7 +44,7 @@ impl Ordered {
 
     /// The next request; `None` at the end.
     #[inline]
-    pub(crate) fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
+    pub(crate) fn next(&mut self, context: &mut Context) -> Result<Option<TraceRecord>, SourceError> {
         loop {
             if let Some(front) = self.held.front()
                 && (front.at < self.newest - self.tolerance || self.held.len() >= self.most || self.end.is_some())
@@ -74,7 +74,7 @@ impl Ordered {
     }
 
     #[inline]
-    fn hold(&mut self, record: Record, context: &mut Context) -> Result<(), SourceError> {
+    fn hold(&mut self, record: TraceRecord, context: &mut Context) -> Result<(), SourceError> {
         let at = record.at;
         if self.previous.is_some_and(|previous| at < previous) {
             context.stats.inversions += 1;
@@ -96,7 +96,7 @@ impl Ordered {
     }
 
     #[cold]
-    fn late(&self, record: &Record, back: i128, context: &Context) -> SourceError {
+    fn late(&self, record: &TraceRecord, back: i128, context: &Context) -> SourceError {
         let back = u64::try_from(back).map_or_else(|_| "more than 213 days".into(), |ps| Span::from_ps(ps).to_string());
         let tolerance = Span::from_ps(self.tolerance as u64);
         let (why, remedy) = if self.newest - record.at > self.tolerance {
@@ -128,18 +128,18 @@ mod tests {
     struct List(std::vec::IntoIter<i128>, u64);
 
     impl Records for List {
-        fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
+        fn next(&mut self, context: &mut Context) -> Result<Option<TraceRecord>, SourceError> {
             self.1 += 1;
             let volume = context.volumes.id(b"");
             let extent = Extent { sectors: 1, ..Extent::default() };
-            let record = |at| Record { line: self.1, ..Record::new(at, IoKind::Read, extent, volume) };
+            let record = |at| TraceRecord { line: self.1, ..TraceRecord::new(at, IoKind::Read, extent, volume) };
             Ok(self.0.next().map(record))
         }
     }
 
-    fn order(stamps: Vec<i128>, tolerance: u64, most: usize) -> (Vec<Record>, Option<SourceError>, Context) {
+    fn order(stamps: Vec<i128>, tolerance: u64, most: usize) -> (Vec<TraceRecord>, Option<SourceError>, Context) {
         let mut context = Context { stats: Default::default(), volumes: Volumes::new(None), doubts: Vec::new() };
-        let mut ordered = Ordered::new(Box::new(List(stamps.into_iter(), 0)), Span::from_ps(tolerance), most);
+        let mut ordered = OrderedRequests::new(Box::new(List(stamps.into_iter(), 0)), Span::from_ps(tolerance), most);
         let mut out = Vec::new();
         loop {
             match ordered.next(&mut context) {

@@ -10,16 +10,16 @@
 use std::fs::File;
 
 use base::io::IoKind;
-use parquet::basic::{LogicalType, Type as PhysicalType};
+use parquet::basic::{self, LogicalType};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_typed_column_reader};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
-use super::field::{Extent, Fault, sectors_extent};
+use super::field::{Extent, FieldFault, sectors_extent};
 use super::head::Head;
 use super::input::{Input, open_file};
-use super::record::{Context, Record, Records, Skip};
+use super::record::{Context, Records, Skip, TraceRecord};
 use super::seal::{self, Seal};
 use super::{Format, TraceOptions, profile};
 use crate::field::{Field, UnitOfMeasure, Values};
@@ -119,31 +119,31 @@ struct Parquet {
     columns: Columns,
     pacing: Pacing,
     group: usize,
-    open: Option<Group>,
+    open: Option<RowGroup>,
     row: u64,
 }
 
 /// The columns of an open row group.
-struct Group {
+struct RowGroup {
     left: usize,
-    at: Column<Int64Type>,
-    kind: Column<ByteArrayType>,
-    lba: Column<Int64Type>,
-    sectors: Column<Int64Type>,
-    volume: Option<Column<ByteArrayType>>,
-    placement: Option<Column<Int64Type>>,
-    queue: Option<Column<Int64Type>>,
+    at: ColumnBuffer<Int64Type>,
+    kind: ColumnBuffer<ByteArrayType>,
+    lba: ColumnBuffer<Int64Type>,
+    sectors: ColumnBuffer<Int64Type>,
+    volume: Option<ColumnBuffer<ByteArrayType>>,
+    placement: Option<ColumnBuffer<Int64Type>>,
+    queue: Option<ColumnBuffer<Int64Type>>,
     next: usize,
     held: usize,
 }
 
-struct Column<T: DataType> {
+struct ColumnBuffer<T: DataType> {
     reader: ColumnReaderImpl<T>,
     values: Vec<T::T>,
     levels: Vec<i16>,
 }
 
-impl<T: DataType> Column<T> {
+impl<T: DataType> ColumnBuffer<T> {
     fn new(reader: ColumnReader) -> Self {
         Self { reader: get_typed_column_reader(reader), values: Vec::new(), levels: Vec::new() }
     }
@@ -184,14 +184,14 @@ pub(crate) fn open(
     }
     let reader = SerializedFileReader::new(file).map_err(|e| damaged(e.to_string()))?;
     let schema = reader.metadata().file_metadata().schema_descr();
-    let find = |name: &str, physical: PhysicalType| {
+    let find = |name: &str, physical: basic::Type| {
         let at = (0..schema.num_columns()).find(|n| schema.column(*n).path().string() == name)?;
         let column = schema.column(at);
         let fits = column.physical_type() == physical && column.max_rep_level() == 0 && column.max_def_level() <= 1;
         fits.then_some(at)
     };
     let has = |name: &str| (0..schema.num_columns()).any(|n| schema.column(n).path().string() == name);
-    let needed = |name: &str, physical: PhysicalType| {
+    let needed = |name: &str, physical: basic::Type| {
         find(name, physical).ok_or_else(|| {
             let there: Vec<String> = (0..schema.num_columns()).map(|n| schema.column(n).path().string()).collect();
             let (columns, _) = profile::suggestion(&Head::of(there.join(",").as_bytes()));
@@ -202,18 +202,18 @@ pub(crate) fn open(
             refuse(format!("there is no column `{name}` of type {physical}"), &remedy)
         })
     };
-    let at = needed("at_ps", PhysicalType::INT64)?;
+    let at = needed("at_ps", basic::Type::INT64)?;
     let unsigned = matches!(schema.column(at).logical_type_ref(), Some(LogicalType::Integer(int)) if !int.is_signed);
     let columns = Columns {
         at,
         at_signed: !unsigned,
-        kind: needed("kind", PhysicalType::BYTE_ARRAY)?,
-        lba: needed("lba", PhysicalType::INT64)?,
-        sectors: needed("sectors", PhysicalType::INT64)?,
-        volume: find("volume", PhysicalType::BYTE_ARRAY),
+        kind: needed("kind", basic::Type::BYTE_ARRAY)?,
+        lba: needed("lba", basic::Type::INT64)?,
+        sectors: needed("sectors", basic::Type::INT64)?,
+        volume: find("volume", basic::Type::BYTE_ARRAY),
         // Checked, because otherwise a column of another type would count as a trace without identifiers.
-        placement: has("placement").then(|| needed("placement", PhysicalType::INT64)).transpose()?,
-        queue: has("queue").then(|| needed("queue", PhysicalType::INT64)).transpose()?,
+        placement: has("placement").then(|| needed("placement", basic::Type::INT64)).transpose()?,
+        queue: has("queue").then(|| needed("queue", basic::Type::INT64)).transpose()?,
     };
     let keys = reader.metadata().file_metadata().key_value_metadata();
     let own = keys.and_then(|keys| keys.iter().find(|key| key.key == PACING));
@@ -257,15 +257,15 @@ impl Parquet {
             let group = self.reader.get_row_group(self.group)?;
             self.group += 1;
             let columns = self.columns;
-            self.open = Some(Group {
+            self.open = Some(RowGroup {
                 left: group.metadata().num_rows() as usize,
-                at: Column::new(group.get_column_reader(columns.at)?),
-                kind: Column::new(group.get_column_reader(columns.kind)?),
-                lba: Column::new(group.get_column_reader(columns.lba)?),
-                sectors: Column::new(group.get_column_reader(columns.sectors)?),
-                volume: columns.volume.map(|n| group.get_column_reader(n)).transpose()?.map(Column::new),
-                placement: columns.placement.map(|n| group.get_column_reader(n)).transpose()?.map(Column::new),
-                queue: columns.queue.map(|n| group.get_column_reader(n)).transpose()?.map(Column::new),
+                at: ColumnBuffer::new(group.get_column_reader(columns.at)?),
+                kind: ColumnBuffer::new(group.get_column_reader(columns.kind)?),
+                lba: ColumnBuffer::new(group.get_column_reader(columns.lba)?),
+                sectors: ColumnBuffer::new(group.get_column_reader(columns.sectors)?),
+                volume: columns.volume.map(|n| group.get_column_reader(n)).transpose()?.map(ColumnBuffer::new),
+                placement: columns.placement.map(|n| group.get_column_reader(n)).transpose()?.map(ColumnBuffer::new),
+                queue: columns.queue.map(|n| group.get_column_reader(n)).transpose()?.map(ColumnBuffer::new),
                 next: 0,
                 held: 0,
             });
@@ -273,8 +273,8 @@ impl Parquet {
     }
 
     /// The next row; `None` at the end.
-    fn next_row(&mut self, context: &mut Context) -> Result<Option<Result<Record, Skip>>, Fault> {
-        if !self.decode().map_err(|e| Fault::new(format!("the Parquet data is damaged: {e}")))? {
+    fn next_row(&mut self, context: &mut Context) -> Result<Option<Result<TraceRecord, Skip>>, FieldFault> {
+        if !self.decode().map_err(|e| FieldFault::new(format!("the Parquet data is damaged: {e}")))? {
             return Ok(None);
         }
         let Some(group) = &mut self.open else { return Ok(None) };
@@ -302,32 +302,33 @@ impl Parquet {
             _ => 0,
         };
         let queue = group.queue.as_ref().map(|queues| queue_number(queues.values[n])).transpose()?;
-        Ok(Some(Ok(Record { line: self.row, placement, queue, ..Record::new(at, kind, extent, volume) })))
+        Ok(Some(Ok(TraceRecord { line: self.row, placement, queue, ..TraceRecord::new(at, kind, extent, volume) })))
     }
 }
 
-fn positive(value: i64, what: &str) -> Result<u64, Fault> {
-    u64::try_from(value).map_err(|_| Fault::new(format!("the {what} is negative: {value}")))
+fn positive(value: i64, what: &str) -> Result<u64, FieldFault> {
+    u64::try_from(value).map_err(|_| FieldFault::new(format!("the {what} is negative: {value}")))
 }
 
-fn placement_id(value: i64) -> Result<u16, Fault> {
-    u16::try_from(value).map_err(|_| Fault::new(format!("the placement identifier is not within 0 to 65535: {value}")))
+fn placement_id(value: i64) -> Result<u16, FieldFault> {
+    u16::try_from(value)
+        .map_err(|_| FieldFault::new(format!("the placement identifier is not within 0 to 65535: {value}")))
 }
 
-fn queue_number(value: i64) -> Result<u16, Fault> {
-    u16::try_from(value).map_err(|_| Fault::new(format!("the queue is not within 0 to 65535: {value}")))
+fn queue_number(value: i64) -> Result<u16, FieldFault> {
+    u16::try_from(value).map_err(|_| FieldFault::new(format!("the queue is not within 0 to 65535: {value}")))
 }
 
-fn kind(name: &ByteArray) -> Result<IoKind, Fault> {
+fn kind(name: &ByteArray) -> Result<IoKind, FieldFault> {
     IoKind::ALL.into_iter().find(|kind| kind.name().as_bytes() == name.data()).ok_or_else(|| {
-        Fault::new(format!(
+        FieldFault::new(format!(
             "the kind is none of read, write, flush, discard, append, handle_update and those of zones: {name}"
         ))
     })
 }
 
 impl Records for Parquet {
-    fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
+    fn next(&mut self, context: &mut Context) -> Result<Option<TraceRecord>, SourceError> {
         loop {
             match self.next_row(context) {
                 Ok(None) => return Ok(None),

@@ -7,15 +7,15 @@ use base::units::{Lba, Sectors, Time};
 
 use super::archive::Archive;
 use super::doubt::Doubt;
-use super::order::Ordered;
-use super::record::{Context, Record};
+use super::order::OrderedRequests;
+use super::record::{Context, TraceRecord};
 use super::stored::{Inputs, TraceFile};
 use super::{Format, TraceOptions, blktrace, cpus};
 use crate::{Pacing, SourceError};
 
 /// A request of a pass. Its address is in the address space of its volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Timed {
+pub(crate) struct TimedRequest {
     pub(crate) at: Time,
     pub(crate) io: Io,
     pub(crate) queue: Option<u16>,
@@ -27,7 +27,7 @@ pub(crate) struct Timed {
 /// One pass over a file.
 pub(crate) struct Pass {
     path: PathBuf,
-    ordered: Ordered,
+    ordered: OrderedRequests,
     format: Format,
     binary: bool,
     skip: u64,
@@ -69,7 +69,7 @@ impl Pass {
         Ok(Self {
             path: file.shown(),
             binary: records.is_binary(),
-            ordered: Ordered::new(records, options.tolerance, options.window),
+            ordered: OrderedRequests::new(records, options.tolerance, options.window),
             format,
             skip: options.skip,
             left: options.limit.unwrap_or(u64::MAX),
@@ -110,7 +110,7 @@ impl Pass {
 
     /// The next request; `None` at the end. A pass without any request is an error.
     #[inline]
-    pub(crate) fn next(&mut self, context: &mut Context) -> Result<Option<Timed>, SourceError> {
+    pub(crate) fn next(&mut self, context: &mut Context) -> Result<Option<TimedRequest>, SourceError> {
         if self.left == 0 {
             return Ok(None);
         }
@@ -129,11 +129,18 @@ impl Pass {
             placement: PlacementId::new(record.placement),
             ..Io::new(record.kind, Lba::new(record.start), Sectors::new(u64::from(record.sectors)))
         };
-        Ok(Some(Timed { at, io, queue: record.queue, volume: record.volume, part: record.part, line: record.line }))
+        Ok(Some(TimedRequest {
+            at,
+            io,
+            queue: record.queue,
+            volume: record.volume,
+            part: record.part,
+            line: record.line,
+        }))
     }
 
     #[inline]
-    fn pull(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
+    fn pull(&mut self, context: &mut Context) -> Result<Option<TraceRecord>, SourceError> {
         self.ordered.next(context).map_err(|error| match (error.path(), error.line()) {
             (None, Some(line)) => self.error((0, line), error.message(), error.remedy()),
             _ => error,
@@ -141,7 +148,7 @@ impl Pass {
     }
 
     #[inline]
-    fn rebase(&mut self, record: &Record, context: &mut Context) -> Result<Time, SourceError> {
+    fn rebase(&mut self, record: &TraceRecord, context: &mut Context) -> Result<Time, SourceError> {
         match self.previous {
             None => self.zero = record.at,
             Some(previous) => {

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use super::columns::{Columns, Delimiter, EXAMPLE, Place};
+use super::columns::{ColumnPlace, Columns, Delimiter, EXAMPLE};
 use super::csv::{MOST, fields, number};
 use super::doubt::Doubt;
 use super::field::{Words, parse_decimal, parse_whole, printable};
@@ -67,7 +67,7 @@ impl Role {
 }
 
 #[derive(Debug, Default)]
-struct Column {
+struct ProfileColumn {
     name: String,
     /// The number in each row; `None` if the cell is not a number.
     numbers: Vec<Option<i128>>,
@@ -78,12 +78,12 @@ struct Column {
 }
 
 #[derive(Debug)]
-struct Table {
+struct ProfileTable {
     delimiter: Delimiter,
     /// True if the first row has the names of the columns.
     header: bool,
     rows: usize,
-    columns: Vec<Column>,
+    columns: Vec<ProfileColumn>,
 }
 
 /// Parses a number, decimal with a point or a comma, or hexadecimal after `0x`. Returns it times 10^9.
@@ -113,7 +113,7 @@ fn cells(line: &[u8], delimiter: Delimiter) -> Vec<String> {
     }
 }
 
-impl Table {
+impl ProfileTable {
     /// Splits these lines into a table, with this delimiter or the one that gives most lines the most columns. `None`
     /// if there are fewer than four columns.
     fn of(lines: &[&[u8]], delimiter: Option<Delimiter>) -> Option<Self> {
@@ -134,7 +134,8 @@ impl Table {
         let mut rows = lines.iter().map(|line| cells(line, delimiter)).filter(|row| row.len() == width).peekable();
         let header = rows.peek().is_some_and(|row| !row.iter().any(|cell| value(cell).is_some()));
         let names = if header { rows.next().unwrap_or_default() } else { vec![String::new(); width] };
-        let mut columns: Vec<Column> = names.into_iter().map(|name| Column { name, ..Column::default() }).collect();
+        let mut columns: Vec<ProfileColumn> =
+            names.into_iter().map(|name| ProfileColumn { name, ..ProfileColumn::default() }).collect();
         let mut count = 0;
         for row in rows {
             count += 1;
@@ -154,7 +155,7 @@ impl Table {
 
     /// The column with the operations, if there is one.
     fn op(&self) -> Option<usize> {
-        let is = |column: &Column| {
+        let is = |column: &ProfileColumn| {
             let named = || ["op", "rw", "type", "cmd", "action", "rwbs", "kind"].iter().any(|word| column.has(word));
             match self.rows {
                 0 => named(),
@@ -209,7 +210,7 @@ fn usual_width(lines: &[&[u8]], delimiter: Delimiter) -> (usize, usize) {
 }
 
 /// The share of rows that begin where an earlier row ends, in the units that fit best.
-fn continuation(offsets: &Column, sizes: &Column) -> f64 {
+fn continuation(offsets: &ProfileColumn, sizes: &ProfileColumn) -> f64 {
     let pairs: Vec<(i128, i128)> =
         offsets.numbers.iter().zip(&sizes.numbers).filter_map(|(offset, size)| offset.zip(*size)).collect();
     let follows = |address: i128, unit: i128| {
@@ -224,7 +225,7 @@ fn continuation(offsets: &Column, sizes: &Column) -> f64 {
     most.unwrap_or(0) as f64 / pairs.len().max(1) as f64
 }
 
-impl Column {
+impl ProfileColumn {
     fn add(&mut self, cell: &str) {
         let number = value(cell);
         self.decimals |= number.is_some() && cell.contains(['.', ',']);
@@ -362,7 +363,7 @@ pub(crate) fn suggestion(head: &Head<'_>) -> (String, bool) {
 }
 
 fn described(lines: &[&[u8]]) -> Option<String> {
-    let table = Table::of(lines, None)?;
+    let table = ProfileTable::of(lines, None)?;
     let op = table.op()?;
     let ([time, offset, size], _) = table.best()?;
     let label = |n: usize| table.label(n);
@@ -401,12 +402,12 @@ fn described(lines: &[&[u8]]) -> Option<String> {
 /// Doubts about the columns that a user has named: other columns fit the first lines better.
 pub(crate) fn doubts(head: &[u8], columns: &Columns) -> Vec<Doubt> {
     let lines: Vec<&[u8]> = Head::of(head).lines().take(LINES).collect();
-    let Some(table) = Table::of(&lines, Some(columns.delimiter)).filter(|table| table.rows >= FEW) else {
+    let Some(table) = ProfileTable::of(&lines, Some(columns.delimiter)).filter(|table| table.rows >= FEW) else {
         return Vec::new();
     };
-    let find = |place: &Place| match place {
-        Place::Numbered(n) => Some(*n).filter(|n| *n < table.columns.len()),
-        Place::Named(name) => table.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name)),
+    let find = |place: &ColumnPlace| match place {
+        ColumnPlace::Numbered(n) => Some(*n).filter(|n| *n < table.columns.len()),
+        ColumnPlace::Named(name) => table.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name)),
     };
     let named = [&columns.time, &columns.offset, &columns.size].map(find);
     let ([Some(time), Some(offset), Some(size)], Some((best, most))) = (named, table.best()) else {

@@ -15,7 +15,7 @@ use crate::{Pacing, SourceError};
 
 /// A request as it is in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Record {
+pub(crate) struct TraceRecord {
     /// Picoseconds on the clock of the file. 128 bits hold a Windows file time exactly.
     pub(crate) at: i128,
     /// The number of the line or record, counted from one.
@@ -37,7 +37,7 @@ pub(crate) struct Record {
     pub(crate) widened: bool,
 }
 
-impl Record {
+impl TraceRecord {
     /// Creates the record of a request. The reader fills in its place in the file.
     #[inline]
     pub(crate) fn new(at: i128, kind: IoKind, extent: Extent, volume: u32) -> Self {
@@ -54,7 +54,7 @@ impl Record {
 /// A file in some format; it yields records in the order of the file.
 pub(crate) trait Records: Send {
     /// The next request; `None` at the end.
-    fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError>;
+    fn next(&mut self, context: &mut Context) -> Result<Option<TraceRecord>, SourceError>;
 
     /// The pacing of the requests, unless the user gives another.
     fn pacing(&self) -> Pacing {

@@ -7,10 +7,10 @@
 //! are no times, and the requests run one after another.
 
 use super::doubt::Doubt;
-use super::field::{Fault, Words, present, printable, ticks, whole};
+use super::field::{FieldFault, Words, present, printable, ticks, whole};
 use super::head::Head;
-use super::record::{Context, Record, Skip};
-use super::text::{LineFormat, Parsed};
+use super::record::{Context, Skip, TraceRecord};
+use super::text::{LineContent, LineFormat};
 use super::units::{SizeUnit, TimeUnit, Units};
 use super::{Format, TraceOptions, actions};
 use crate::Pacing;
@@ -101,31 +101,31 @@ fn is_banner(line: &[u8]) -> bool {
 impl LineFormat for Snoop {
     const LAYOUT: &'static str = "the columns of the header, e.g. TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)";
 
-    fn start(head: &Head<'_>, _: Format, _: &TraceOptions, context: &mut Context) -> Result<Self, Fault> {
+    fn start(head: &Head<'_>, _: Format, _: &TraceOptions, context: &mut Context) -> Result<Self, FieldFault> {
         let header = head.lines().take(PREAMBLE).find_map(Header::of);
-        let header = header.ok_or_else(|| Fault::new("no line names the columns COMM, T, SECTOR and BYTES"))?;
+        let header = header.ok_or_else(|| FieldFault::new("no line names the columns COMM, T, SECTOR and BYTES"))?;
         if !header.is_timed() {
             context.doubt(Doubt::Times);
         }
         Ok(Self { timed: header.is_timed(), header: None })
     }
 
-    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<LineContent, FieldFault> {
         if let Some(header) = Header::of(line) {
             self.header = Some(header);
-            return Ok(Parsed::Skip(Skip::Header));
+            return Ok(LineContent::Skip(Skip::Header));
         }
         let Some(header) = self.header.as_ref().filter(|_| !is_banner(line)) else {
-            return Ok(Parsed::Skip(Skip::Header));
+            return Ok(LineContent::Skip(Skip::Header));
         };
         if [&b"Possibly lost"[..], b"Lost", b"lost"].iter().any(|start| line.starts_with(start)) {
-            return Ok(Parsed::Skip(context.leave_out("gaps in which the recording lost requests")));
+            return Ok(LineContent::Skip(context.leave_out("gaps in which the recording lost requests")));
         }
         let words: Vec<&[u8]> = Words::new(line).collect();
         let Header { before, after } = header;
         let least = before.len() + 1 + after.len();
         if words.len() < least {
-            return Err(Fault::new(format!("the line is cut short: it has {} columns of {least}", words.len())));
+            return Err(FieldFault::new(format!("the line is cut short: it has {} columns of {least}", words.len())));
         }
         let value = |wanted: Column| {
             let left = before.iter().position(|column| *column == wanted);
@@ -138,18 +138,18 @@ impl LineFormat for Snoop {
         let (kind, flush) = actions::kind(letters);
         let Some(kind) = kind else {
             return Ok(match flush {
-                true => Parsed::Request(Record::flush(at, volume)),
-                false => Parsed::Skip(context.leave_out(actions::NO_DATA)),
+                true => LineContent::Request(TraceRecord::flush(at, volume)),
+                false => LineContent::Skip(context.leave_out(actions::NO_DATA)),
             });
         };
         let bytes = whole(value(Column::Bytes), "number of bytes")?;
         if bytes == 0 {
-            return Ok(Parsed::Skip(Skip::Empty));
+            return Ok(LineContent::Skip(Skip::Empty));
         }
         let units = Units::new(TimeUnit::Second, SizeUnit::SECTOR, SizeUnit::BYTE);
         let extent = units.extent(whole(value(Column::Sector), "sector")?, bytes)?;
-        let record = Record::new(at, kind, extent, volume);
-        Ok(if flush { Parsed::FlushThen(record) } else { Parsed::Request(record) })
+        let record = TraceRecord::new(at, kind, extent, volume);
+        Ok(if flush { LineContent::FlushThen(record) } else { LineContent::Request(record) })
     }
 
     fn pacing(&self) -> Pacing {
@@ -158,7 +158,7 @@ impl LineFormat for Snoop {
 }
 
 /// The time at which a request arrived, in picoseconds; zero if the list has no times.
-fn arrival<'a>(header: &Header, value: impl Fn(Column) -> Option<&'a [u8]>) -> Result<i128, Fault> {
+fn arrival<'a>(header: &Header, value: impl Fn(Column) -> Option<&'a [u8]>) -> Result<i128, FieldFault> {
     if !header.is_timed() {
         return Ok(0);
     }
@@ -166,9 +166,10 @@ fn arrival<'a>(header: &Header, value: impl Fn(Column) -> Option<&'a [u8]>) -> R
         return ticks(value(Column::Start), 12, "start");
     }
     let end = ticks(value(Column::End), 12, "time").map_err(|fault| match value(Column::End) {
-        Some(time) if time.contains(&b':') => {
-            Fault::new(format!("the time is that of a clock on the wall: `{}` (record without -t)", printable(time)))
-        }
+        Some(time) if time.contains(&b':') => FieldFault::new(format!(
+            "the time is that of a clock on the wall: `{}` (record without -t)",
+            printable(time)
+        )),
         _ => fault,
     })?;
     let latency = ticks(value(Column::Latency), 9, "latency")?;

@@ -7,7 +7,7 @@ use base::units::{Lba, Time};
 
 use super::doubt::Doubt;
 use super::extent::{Misfit, Placer};
-use super::pass::{Pass, Timed};
+use super::pass::{Pass, TimedRequest};
 use super::record::Context;
 use super::stored::TraceFile;
 use super::units::Units;
@@ -33,7 +33,7 @@ pub struct TraceSource {
     /// The place of the latest request: its file and line.
     place: (u16, u64),
     /// The remainder of a request that compaction split.
-    remaining: Option<(Timed, Io)>,
+    remaining: Option<(TimedRequest, Io)>,
     /// The end, or an error; it is returned by all further calls.
     finished: Option<Result<(), SourceError>>,
 }
@@ -158,7 +158,7 @@ impl TraceSource {
         }
     }
 
-    fn start_of(&self, timed: &Timed) -> Result<Lba, SourceError> {
+    fn start_of(&self, timed: &TimedRequest) -> Result<Lba, SourceError> {
         let io = &timed.io;
         // If one volume is selected, there is only one, with the index 0.
         let volume = if self.options.volume.is_some() { 0 } else { timed.volume };
@@ -189,7 +189,7 @@ impl TraceSource {
     }
 
     #[inline]
-    fn place(&mut self, timed: Timed, io: Io) -> Result<Arrival, SourceError> {
+    fn place(&mut self, timed: TimedRequest, io: Io) -> Result<Arrival, SourceError> {
         let placed = self.placer.place(timed.volume, io, &mut self.context.stats);
         let (piece, left) = placed.map_err(|misfit| self.misfit(&timed, &io, misfit))?;
         if !left.is_zero() {
@@ -214,7 +214,7 @@ impl TraceSource {
     }
 
     #[cold]
-    fn misfit(&self, timed: &Timed, io: &Io, misfit: Misfit) -> SourceError {
+    fn misfit(&self, timed: &TimedRequest, io: &Io, misfit: Misfit) -> SourceError {
         let capacity = self.options.capacity.map_or_else(String::new, |capacity| capacity.to_string());
         let (message, remedy) = match misfit {
             Misfit::Beyond => (

@@ -4,10 +4,10 @@
 
 use base::io::IoKind;
 
-use super::field::{Fault, Fields, is_number, present, printable, whole};
+use super::field::{FieldFault, Fields, is_number, present, printable, whole};
 use super::head::Head;
-use super::record::{Context, Record, Skip};
-use super::text::{LineFormat, Parsed};
+use super::record::{Context, Skip, TraceRecord};
+use super::text::{LineContent, LineFormat};
 use super::units::Units;
 use super::{Format, TraceOptions};
 
@@ -29,11 +29,11 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
 impl LineFormat for Spc {
     const LAYOUT: &'static str = "ASU,sector,bytes,r|w,seconds";
 
-    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, FieldFault> {
         Ok(Self { units: options.units_of(format) })
     }
 
-    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<LineContent, FieldFault> {
         let mut fields = Fields::new(line, b',');
         let asu = present(fields.next(), "ASU")?;
         let start = whole(fields.next(), "sector")?;
@@ -41,14 +41,14 @@ impl LineFormat for Spc {
         let kind = match present(fields.next(), "opcode")? {
             b"r" | b"R" => IoKind::Read,
             b"w" | b"W" => IoKind::Write,
-            other => return Err(Fault::new(format!("the opcode is neither r nor w: `{}`", printable(other)))),
+            other => return Err(FieldFault::new(format!("the opcode is neither r nor w: `{}`", printable(other)))),
         };
         let at = self.units.time(fields.next(), "time")?;
         if bytes == 0 {
-            return Ok(Parsed::Skip(Skip::Empty));
+            return Ok(LineContent::Skip(Skip::Empty));
         }
         let extent = self.units.extent(start, bytes)?;
-        Ok(Parsed::Request(Record::new(at, kind, extent, context.volumes.id(asu))))
+        Ok(LineContent::Request(TraceRecord::new(at, kind, extent, context.volumes.id(asu))))
     }
 }
 

@@ -16,14 +16,14 @@ const STDIN_NAME: &str = "<stdin>";
 
 /// A piece of a file. Several threads may read pieces of one file in any order; each piece has its own position.
 #[derive(Clone, Debug)]
-pub(crate) struct Stored {
+pub(crate) struct FilePiece {
     file: Arc<Mutex<File>>,
     from: u64,
     len: u64,
     at: u64,
 }
 
-impl Stored {
+impl FilePiece {
     /// Takes the whole file as a piece.
     pub(crate) fn of(file: File) -> io::Result<Self> {
         let len = file.metadata()?.len();
@@ -51,7 +51,7 @@ impl Stored {
     }
 }
 
-impl Read for Stored {
+impl Read for FilePiece {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let left = self.len.saturating_sub(self.at);
         let most = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
@@ -67,7 +67,7 @@ impl Read for Stored {
     }
 }
 
-impl Seek for Stored {
+impl Seek for FilePiece {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let at = match to {
             SeekFrom::Start(at) => Some(at),
@@ -101,7 +101,7 @@ pub(crate) fn unkept(path: &Path, error: &io::Error) -> SourceError {
 #[derive(Clone, Debug)]
 pub struct TraceFile {
     path: PathBuf,
-    kept: Option<Stored>,
+    kept: Option<FilePiece>,
     name: Option<String>,
 }
 
@@ -162,7 +162,7 @@ impl TraceFile {
     pub fn keep(&mut self) -> Result<(), SourceError> {
         if self.is_once() {
             let mut stream = self.stream()?;
-            self.kept = Some(Stored::spool(&mut stream).map_err(|error| unkept(&self.shown(), &error))?);
+            self.kept = Some(FilePiece::spool(&mut stream).map_err(|error| unkept(&self.shown(), &error))?);
         }
         Ok(())
     }
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn pieces_of_a_stored_file_are_read_independently() {
-        let whole = Stored::spool(&mut &b"abcdefghij"[..]).unwrap();
+        let whole = FilePiece::spool(&mut &b"abcdefghij"[..]).unwrap();
         let (mut first, mut second) = (whole.piece(1, 4), whole.piece(5, 99));
         let mut two = [0; 2];
         first.read_exact(&mut two).unwrap();

@@ -14,7 +14,7 @@ use super::doubt::{Doubt, SizeSign};
 use super::format::Format;
 use super::head::Head;
 use super::input::Input;
-use super::record::{Context, Record};
+use super::record::{Context, TraceRecord};
 use super::units::{SizeUnit, TimeUnit, Units};
 use super::{TraceOptions, parquet, profile, tencent};
 use crate::{Pacing, SourceError};
@@ -91,7 +91,7 @@ pub(crate) fn survey(
         let taken = options.units_of(format).time;
         context.doubt(Doubt::TimeUnit { format, taken, decimals: format == Format::Disksim });
     }
-    let taken = Taken::of(format, options);
+    let taken = Assumptions::of(format, options);
     let timed = records.pacing() == Pacing::Open;
     signs.doubts(&taken, timed).into_iter().for_each(|doubt| context.doubt(doubt));
     if let (Format::Csv, Some(columns), false) = (format, &options.columns, binary) {
@@ -101,7 +101,7 @@ pub(crate) fn survey(
 }
 
 /// The assumptions that a survey doubts.
-struct Taken {
+struct Assumptions {
     format: Format,
     /// The unit of times, unless the user named it or the file states it.
     time: Option<TimeUnit>,
@@ -113,7 +113,7 @@ struct Taken {
     sectors: bool,
 }
 
-impl Taken {
+impl Assumptions {
     fn of(format: Format, options: &TraceOptions) -> Self {
         let own = match (format, &options.columns) {
             (Format::Csv, Some(columns)) => Some(columns.units),
@@ -162,11 +162,11 @@ struct Signs {
     places: [u64; PAGE as usize],
     sizes: Vec<u32>,
     addresses: HashSet<(u32, u64)>,
-    recent: VecDeque<Record>,
+    recent: VecDeque<TraceRecord>,
 }
 
 impl Signs {
-    fn add(&mut self, record: &Record) {
+    fn add(&mut self, record: &TraceRecord) {
         let at = record.at;
         if self.requests == 0 {
             (self.first, self.earliest, self.latest) = (at, at, at);
@@ -184,7 +184,7 @@ impl Signs {
         }
     }
 
-    fn add_extent(&mut self, record: &Record) {
+    fn add_extent(&mut self, record: &TraceRecord) {
         let sectors = u64::from(record.sectors);
         self.moves += 1;
         self.widened += u64::from(record.widened);
@@ -197,7 +197,7 @@ impl Signs {
         self.sizes.push(record.sectors);
         self.addresses.insert((record.volume, record.start));
         let follows = |factor: u64| {
-            let ends = |earlier: &Record| {
+            let ends = |earlier: &TraceRecord| {
                 let sectors = u64::from(earlier.sectors);
                 earlier.volume == record.volume && earlier.start.saturating_add(factor * sectors) == record.start
             };
@@ -217,7 +217,7 @@ impl Signs {
         count as f64 / self.moves.max(1) as f64
     }
 
-    fn doubts(&self, taken: &Taken, timed: bool) -> Vec<Doubt> {
+    fn doubts(&self, taken: &Assumptions, timed: bool) -> Vec<Doubt> {
         let mut doubts = Vec::new();
         if timed && !taken.time_named {
             doubts.extend(self.rate(taken));
@@ -235,7 +235,7 @@ impl Signs {
         doubts
     }
 
-    fn rate(&self, taken: &Taken) -> Option<Doubt> {
+    fn rate(&self, taken: &Assumptions) -> Option<Doubt> {
         let span_s = (self.latest - self.earliest) as f64 * 1e-12;
         if self.requests < SOME || span_s <= 0.0 {
             return None;
@@ -243,16 +243,16 @@ impl Signs {
         let rate = self.requests as f64 / span_s;
         let coarse = self.shared as f64 / self.requests as f64 >= COARSE;
         let absurd = self.requests >= FEW && rate > ABSURD_RATE || coarse && rate > COARSE_RATE;
-        let Taken { time, format, .. } = *taken;
+        let Assumptions { time, format, .. } = *taken;
         absurd.then_some(Doubt::Rate { taken: time, requests: self.requests, span_s, format })
     }
 
-    fn span(&self, taken: &Taken) -> Option<Doubt> {
+    fn span(&self, taken: &Assumptions) -> Option<Doubt> {
         let span_s = (self.latest - self.earliest) as f64 * 1e-12;
         let mut gaps = self.gaps.clone();
         gaps.sort_unstable();
         let absurd = self.requests >= SOME && gaps.get(gaps.len() / 2).is_some_and(|median| *median > LONGEST_GAP);
-        let Taken { time, format, .. } = *taken;
+        let Assumptions { time, format, .. } = *taken;
         absurd.then_some(Doubt::Span { taken: time, requests: self.requests, span_s, format })
     }
 
@@ -279,8 +279,8 @@ impl Signs {
         Some(Doubt::Date { taken, likely, year, format })
     }
 
-    fn extents(&self, taken: &Taken) -> Vec<Doubt> {
-        let Taken { format, extents, .. } = *taken;
+    fn extents(&self, taken: &Assumptions) -> Vec<Doubt> {
+        let Assumptions { format, extents, .. } = *taken;
         let mut doubts = Vec::new();
         let widened = self.share(self.widened);
         if self.moves >= PAIR && widened >= UNALIGNED {

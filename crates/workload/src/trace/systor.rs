@@ -4,10 +4,10 @@
 
 use base::io::IoKind;
 
-use super::field::{Fault, Fields, is_number, present, printable, whole};
+use super::field::{FieldFault, Fields, is_number, present, printable, whole};
 use super::head::Head;
-use super::record::{Context, Record, Skip};
-use super::text::{LineFormat, Parsed};
+use super::record::{Context, Skip, TraceRecord};
+use super::text::{LineContent, LineFormat};
 use super::units::Units;
 use super::{Format, TraceOptions};
 
@@ -35,14 +35,14 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
 impl LineFormat for Systor {
     const LAYOUT: &'static str = "seconds,response,R|W,LUN,byte,bytes";
 
-    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, FieldFault> {
         Ok(Self { units: options.units_of(format) })
     }
 
-    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<LineContent, FieldFault> {
         // A header may occur anywhere, because the hourly files of the collection are often joined.
         if line.starts_with(b"Timestamp") {
-            return Ok(Parsed::Skip(Skip::Header));
+            return Ok(LineContent::Skip(Skip::Header));
         }
         let mut fields = Fields::new(line, b',');
         let at = self.units.time(fields.next(), "time")?;
@@ -52,16 +52,16 @@ impl LineFormat for Systor {
         let kind = match present(fields.next(), "type")? {
             b"R" | b"r" => IoKind::Read,
             b"W" | b"w" => IoKind::Write,
-            other => return Err(Fault::new(format!("the type is neither R nor W: `{}`", printable(other)))),
+            other => return Err(FieldFault::new(format!("the type is neither R nor W: `{}`", printable(other)))),
         };
         let lun = present(fields.next(), "LUN")?;
         let offset = whole(fields.next(), "offset")?;
         let bytes = whole(fields.next(), "size")?;
         if bytes == 0 {
-            return Ok(Parsed::Skip(Skip::Empty));
+            return Ok(LineContent::Skip(Skip::Empty));
         }
         let extent = self.units.extent(offset, bytes)?;
-        Ok(Parsed::Request(Record::new(at, kind, extent, context.volumes.id(lun))))
+        Ok(LineContent::Request(TraceRecord::new(at, kind, extent, context.volumes.id(lun))))
     }
 }
 

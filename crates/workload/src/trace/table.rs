@@ -7,21 +7,21 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use parquet::basic::{LogicalType, TimeUnit as SchemaUnit};
+use parquet::basic::{self, LogicalType};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::reader::RowIter;
 use parquet::record::{Field, Row};
 use parquet::schema::types::Type;
 
-use super::columns::{Columns, Place};
+use super::columns::{ColumnPlace, Columns};
 use super::csv::{Csv, PLACEMENT};
-use super::field::Fault;
+use super::field::FieldFault;
 use super::input::{Input, open_file};
-use super::record::{Context, Record, Records};
-use super::text::{self, Parsed};
+use super::record::{Context, Records, TraceRecord};
+use super::text::{self, LineContent};
 use super::units::TimeUnit;
-use super::{Format, TraceOptions, parquet as own};
+use super::{Format, TraceOptions};
 use crate::SourceError;
 
 /// The roles of columns, as messages name them.
@@ -33,7 +33,7 @@ pub(crate) fn open(
     options: &TraceOptions,
     context: &mut Context,
 ) -> Result<Box<dyn Records>, SourceError> {
-    if input.head()?.starts_with(own::MAGIC) {
+    if input.head()?.starts_with(super::parquet::MAGIC) {
         let columns = options.columns.clone().unwrap_or_default();
         return Ok(Box::new(ForeignParquet::open(input, columns)?));
     }
@@ -48,31 +48,34 @@ struct ForeignParquet {
     /// The position of the column of each role in a row.
     places: [Option<usize>; 6],
     /// The write after a preflush, which makes two requests of one row.
-    pending: Option<Record>,
+    pending: Option<TraceRecord>,
     row: u64,
 }
 
 /// The columns of a schema that hold single values, by the places that the user gave.
-fn find(fields: &[Arc<Type>], columns: &Columns) -> Result<[Option<usize>; 6], Fault> {
+fn find(fields: &[Arc<Type>], columns: &Columns) -> Result<[Option<usize>; 6], FieldFault> {
     let names: Vec<&str> = fields.iter().map(|field| field.name()).collect();
-    let position = |place: &Place, role: &str| {
+    let position = |place: &ColumnPlace, role: &str| {
         let at = match place {
-            Place::Numbered(n) => Some(*n).filter(|n| *n < names.len()),
-            Place::Named(name) => {
+            ColumnPlace::Numbered(n) => Some(*n).filter(|n| *n < names.len()),
+            ColumnPlace::Named(name) => {
                 let exact = names.iter().position(|other| other == name);
                 exact.or_else(|| names.iter().position(|other| other.eq_ignore_ascii_case(name)))
             }
         };
         let shown = match place {
-            Place::Numbered(n) => (n + 1).to_string(),
-            Place::Named(name) => format!("`{name}`"),
+            ColumnPlace::Numbered(n) => (n + 1).to_string(),
+            ColumnPlace::Named(name) => format!("`{name}`"),
         };
         let missing = || {
-            Fault::new(format!("the Parquet file has no column {shown} for the {role}; it has {}", names.join(", ")))
+            FieldFault::new(format!(
+                "the Parquet file has no column {shown} for the {role}; it has {}",
+                names.join(", ")
+            ))
         };
         let at = at.ok_or_else(missing)?;
         if fields[at].is_group() {
-            return Err(Fault::new(format!("the column {shown} for the {role} holds lists or groups")));
+            return Err(FieldFault::new(format!("the column {shown} for the {role} holds lists or groups")));
         }
         Ok(at)
     };
@@ -89,9 +92,9 @@ fn find(fields: &[Arc<Type>], columns: &Columns) -> Result<[Option<usize>; 6], F
 fn stated(field: &Type) -> Option<TimeUnit> {
     match field.get_basic_info().logical_type_ref()? {
         LogicalType::Timestamp(stamp) => Some(match stamp.unit {
-            SchemaUnit::MILLIS => TimeUnit::Millisecond,
-            SchemaUnit::MICROS => TimeUnit::Microsecond,
-            SchemaUnit::NANOS => TimeUnit::Nanosecond,
+            basic::TimeUnit::MILLIS => TimeUnit::Millisecond,
+            basic::TimeUnit::MICROS => TimeUnit::Microsecond,
+            basic::TimeUnit::NANOS => TimeUnit::Nanosecond,
         }),
         _ => None,
     }
@@ -101,9 +104,10 @@ impl ForeignParquet {
     fn open(mut input: Input, columns: Columns) -> Result<Self, SourceError> {
         let path = input.path().to_path_buf();
         let damaged = |error: ParquetError| {
-            SourceError::new(format!("the Parquet data is damaged or cut short ({error})"), own::REMEDY).in_file(&path)
+            SourceError::new(format!("the Parquet data is damaged or cut short ({error})"), super::parquet::REMEDY)
+                .in_file(&path)
         };
-        let refuse = |fault: Fault| {
+        let refuse = |fault: FieldFault| {
             SourceError::new(fault.message(), "correct --columns: a column is a name of the schema or a number from 1")
                 .in_file(&path)
         };
@@ -117,7 +121,7 @@ impl ForeignParquet {
         {
             let message =
                 format!("the schema says that times are in {unit}, and --columns says {}", columns.units.time);
-            return Err(refuse(Fault::new(message)));
+            return Err(refuse(FieldFault::new(message)));
         }
         // Only the needed columns are decoded, in the order of the schema.
         let used: Vec<usize> = (0..fields.len()).filter(|n| places.contains(&Some(*n))).collect();
@@ -128,7 +132,7 @@ impl ForeignParquet {
         Ok(Self { path, rows, csv: Csv::new(columns), places, pending: None, row: 0 })
     }
 
-    fn parse(&self, row: &Row, context: &mut Context) -> Result<Parsed, Fault> {
+    fn parse(&self, row: &Row, context: &mut Context) -> Result<LineContent, FieldFault> {
         let cells: Vec<&Field> = row.get_column_iter().map(|(_, field)| field).collect();
         let mut texts: [Option<String>; 6] = Default::default();
         for (n, text) in texts.iter_mut().enumerate() {
@@ -140,7 +144,7 @@ impl ForeignParquet {
 }
 
 /// A value as a CSV would have it; empty for a null.
-fn shown(field: &Field, role: &str) -> Result<String, Fault> {
+fn shown(field: &Field, role: &str) -> Result<String, FieldFault> {
     Ok(match field {
         Field::Null => String::new(),
         Field::Bool(value) => u8::from(*value).to_string(),
@@ -156,12 +160,12 @@ fn shown(field: &Field, role: &str) -> Result<String, Fault> {
         Field::Double(value) => value.to_string(),
         Field::Str(value) => value.clone(),
         Field::Bytes(value) => String::from_utf8_lossy(value.data()).into_owned(),
-        other => return Err(Fault::new(format!("the {role} is neither a number nor a text: {other}"))),
+        other => return Err(FieldFault::new(format!("the {role} is neither a number nor a text: {other}"))),
     })
 }
 
 impl Records for ForeignParquet {
-    fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
+    fn next(&mut self, context: &mut Context) -> Result<Option<TraceRecord>, SourceError> {
         if let Some(record) = self.pending.take() {
             return Ok(Some(record));
         }
@@ -171,17 +175,18 @@ impl Records for ForeignParquet {
                 SourceError::new(format!("row {}: {message}", self.row), remedy).in_file(&self.path)
             };
             let Some(row) = self.rows.next() else { return Ok(None) };
-            let row = row.map_err(|error| failed(&format!("the Parquet data is damaged: {error}"), own::REMEDY))?;
+            let row =
+                row.map_err(|error| failed(&format!("the Parquet data is damaged: {error}"), super::parquet::REMEDY))?;
             let parsed = self.parse(&row, context);
             let remedy = "correct the row, or the columns in --columns";
             match parsed.map_err(|fault| failed(fault.message(), remedy))? {
-                Parsed::Request(record) => return Ok(Some(Record { line: self.row, ..record })),
-                Parsed::FlushThen(record) => {
-                    let record = Record { line: self.row, ..record };
+                LineContent::Request(record) => return Ok(Some(TraceRecord { line: self.row, ..record })),
+                LineContent::FlushThen(record) => {
+                    let record = TraceRecord { line: self.row, ..record };
                     self.pending = Some(record);
-                    return Ok(Some(Record { line: self.row, ..Record::flush(record.at, record.volume) }));
+                    return Ok(Some(TraceRecord { line: self.row, ..TraceRecord::flush(record.at, record.volume) }));
                 }
-                Parsed::Skip(skip) => context.stats.pass_over(skip),
+                LineContent::Skip(skip) => context.stats.pass_over(skip),
             }
         }
     }

@@ -6,10 +6,10 @@
 use base::io::IoKind;
 
 use super::csv::positions;
-use super::field::{Fault, Fields, is_number, present, printable, whole};
+use super::field::{FieldFault, Fields, is_number, present, printable, whole};
 use super::head::Head;
-use super::record::{Context, Record, Skip};
-use super::text::{LineFormat, Parsed};
+use super::record::{Context, Skip, TraceRecord};
+use super::text::{LineContent, LineFormat};
 use super::units::Units;
 use super::{Format, TraceOptions};
 
@@ -40,13 +40,13 @@ pub(crate) fn is_header(line: &[u8]) -> bool {
 impl LineFormat for Tencent {
     const LAYOUT: &'static str = "seconds,sector,sectors,0|1,volume";
 
-    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, FieldFault> {
         Ok(Self { units: options.units_of(format) })
     }
 
-    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<LineContent, FieldFault> {
         if is_header(line) {
-            return Ok(Parsed::Skip(Skip::Header));
+            return Ok(LineContent::Skip(Skip::Header));
         }
         let mut fields = Fields::new(line, b',');
         let at = self.units.time(fields.next(), "time")?;
@@ -56,15 +56,18 @@ impl LineFormat for Tencent {
             b"0" => IoKind::Read,
             b"1" => IoKind::Write,
             other => {
-                return Err(Fault::new(format!("the type is neither 0 (read) nor 1 (write): `{}`", printable(other))));
+                return Err(FieldFault::new(format!(
+                    "the type is neither 0 (read) nor 1 (write): `{}`",
+                    printable(other)
+                )));
             }
         };
         let volume = present(fields.next(), "volume")?;
         let extent = self.units.extent(start, sectors)?;
         if extent.sectors == 0 {
-            return Ok(Parsed::Skip(Skip::Empty));
+            return Ok(LineContent::Skip(Skip::Empty));
         }
-        Ok(Parsed::Request(Record::new(at, kind, extent, context.volumes.id(volume))))
+        Ok(LineContent::Request(TraceRecord::new(at, kind, extent, context.volumes.id(volume))))
     }
 }
 

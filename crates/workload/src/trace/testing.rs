@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::input::Input;
-use super::record::{Context, Record};
+use super::record::{Context, TraceRecord};
 use super::{Format, TraceOptions};
 use crate::SourceError;
 
@@ -15,7 +15,7 @@ pub(crate) fn file(bytes: &[u8]) -> tempfile::NamedTempFile {
 }
 
 /// The records of a file, in the order of the file.
-pub(crate) fn try_read(format: Format, bytes: &[u8]) -> Result<(Vec<Record>, Context), SourceError> {
+pub(crate) fn try_read(format: Format, bytes: &[u8]) -> Result<(Vec<TraceRecord>, Context), SourceError> {
     try_read_bytes(format, bytes, &TraceOptions::default())
 }
 
@@ -24,11 +24,15 @@ pub(crate) fn try_read_with(
     format: Format,
     text: &str,
     options: &TraceOptions,
-) -> Result<(Vec<Record>, Context), SourceError> {
+) -> Result<(Vec<TraceRecord>, Context), SourceError> {
     try_read_bytes(format, text.as_bytes(), options)
 }
 
-fn try_read_bytes(format: Format, bytes: &[u8], options: &TraceOptions) -> Result<(Vec<Record>, Context), SourceError> {
+fn try_read_bytes(
+    format: Format,
+    bytes: &[u8],
+    options: &TraceOptions,
+) -> Result<(Vec<TraceRecord>, Context), SourceError> {
     let file = file(bytes);
     let mut context = Context::new(options);
     let mut records = format.open(Input::open(file.path())?, options, &mut context)?;
@@ -39,12 +43,12 @@ fn try_read_bytes(format: Format, bytes: &[u8], options: &TraceOptions) -> Resul
     Ok((out, context))
 }
 
-pub(crate) fn read_bytes(format: Format, bytes: &[u8]) -> (Vec<Record>, Context) {
+pub(crate) fn read_bytes(format: Format, bytes: &[u8]) -> (Vec<TraceRecord>, Context) {
     assert_eq!(detected_bytes(bytes), Some(format));
     try_read(format, bytes).unwrap()
 }
 
-pub(crate) fn read(format: Format, text: &str) -> (Vec<Record>, Context) {
+pub(crate) fn read(format: Format, text: &str) -> (Vec<TraceRecord>, Context) {
     try_read(format, text.as_bytes()).unwrap()
 }
 

@@ -1,19 +1,19 @@
 //! Shared code of the text formats: the loop over lines.
 
-use super::field::Fault;
+use super::field::FieldFault;
 use super::head::Head;
 use super::input::Input;
-use super::record::{Context, Record, Records, Skip};
+use super::record::{Context, Records, Skip, TraceRecord};
 use super::{Format, TraceOptions};
 use crate::{Pacing, SourceError};
 
 /// The content of a line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Parsed {
+pub(crate) enum LineContent {
     /// A request.
-    Request(Record),
+    Request(TraceRecord),
     /// A flush at the same time, then the request: a write with a preflush.
-    FlushThen(Record),
+    FlushThen(TraceRecord),
     /// The line has no request.
     Skip(Skip),
 }
@@ -24,10 +24,15 @@ pub(crate) trait LineFormat: Sized + Send + 'static {
     const LAYOUT: &'static str;
 
     /// The state of the reader before the first line.
-    fn start(head: &Head<'_>, format: Format, options: &TraceOptions, context: &mut Context) -> Result<Self, Fault>;
+    fn start(
+        head: &Head<'_>,
+        format: Format,
+        options: &TraceOptions,
+        context: &mut Context,
+    ) -> Result<Self, FieldFault>;
 
     /// Parses one line that is neither blank nor a comment. The reader fills in its number.
-    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault>;
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<LineContent, FieldFault>;
 
     /// The pacing of the requests, unless the user gives another.
     fn pacing(&self) -> Pacing {
@@ -39,7 +44,7 @@ struct Text<F> {
     input: Input,
     parser: F,
     format: Format,
-    pending: Option<Record>,
+    pending: Option<TraceRecord>,
 }
 
 /// Opens a file with lines of format `F`.
@@ -74,7 +79,7 @@ pub(crate) fn refuse_wide(input: &mut Input) -> Result<(), SourceError> {
 }
 
 impl<F: LineFormat> Records for Text<F> {
-    fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
+    fn next(&mut self, context: &mut Context) -> Result<Option<TraceRecord>, SourceError> {
         if let Some(record) = self.pending.take() {
             return Ok(Some(record));
         }
@@ -93,16 +98,16 @@ impl<F: LineFormat> Records for Text<F> {
                 continue;
             }
             match self.parser.parse(line, context) {
-                Ok(Parsed::Request(mut record)) => {
+                Ok(LineContent::Request(mut record)) => {
                     record.line = self.input.count();
                     return Ok(Some(record));
                 }
-                Ok(Parsed::FlushThen(mut record)) => {
+                Ok(LineContent::FlushThen(mut record)) => {
                     record.line = self.input.count();
                     self.pending = Some(record);
-                    return Ok(Some(Record { line: record.line, ..Record::flush(record.at, record.volume) }));
+                    return Ok(Some(TraceRecord { line: record.line, ..TraceRecord::flush(record.at, record.volume) }));
                 }
-                Ok(Parsed::Skip(skip)) => context.stats.pass_over(skip),
+                Ok(LineContent::Skip(skip)) => context.stats.pass_over(skip),
                 Err(fault) => {
                     let remedy = format!(
                         "a {} line is `{}`: correct or delete this one (`#` comments it out), or name another format \

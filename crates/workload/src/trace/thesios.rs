@@ -7,10 +7,10 @@
 use base::io::IoKind;
 
 use super::csv::{fields, positions};
-use super::field::{Fault, present, printable, whole};
+use super::field::{FieldFault, present, printable, whole};
 use super::head::Head;
-use super::record::{Context, Record, Skip};
-use super::text::{LineFormat, Parsed};
+use super::record::{Context, Skip, TraceRecord};
+use super::text::{LineContent, LineFormat};
 use super::units::Units;
 use super::{Format, TraceOptions};
 
@@ -38,19 +38,19 @@ impl LineFormat for Thesios {
     const LAYOUT: &'static str = "the columns of the header: filename, file_offset, op_type, cache_hit, \
                                   disk_io_size_bytes, start_time";
 
-    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, FieldFault> {
         Ok(Self { units: options.units_of(format), columns: None })
     }
 
-    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<LineContent, FieldFault> {
         // Files often join the parts of a day, each with its header.
         if line.starts_with(b"filename")
             && let Some(columns) = positions(line, b',', &NAMES)
         {
             self.columns = Some(columns);
-            return Ok(Parsed::Skip(Skip::Header));
+            return Ok(LineContent::Skip(Skip::Header));
         }
-        let Some(columns) = self.columns else { return Err(Fault::new("there is no header before this line")) };
+        let Some(columns) = self.columns else { return Err(FieldFault::new("there is no header before this line")) };
         let mut cells = [None; 6];
         for (n, field) in fields(line, b',').enumerate() {
             if let Some(column) = columns.iter().position(|column| *column == n) {
@@ -64,19 +64,19 @@ impl LineFormat for Thesios {
         let kind = match op {
             _ if op.eq_ignore_ascii_case(b"read") => IoKind::Read,
             _ if op.eq_ignore_ascii_case(b"write") => IoKind::Write,
-            _ => return Err(Fault::new(format!("the operation is neither READ nor WRITE: `{}`", printable(op)))),
+            _ => return Err(FieldFault::new(format!("the operation is neither READ nor WRITE: `{}`", printable(op)))),
         };
         let hit = present(hit, "cache hit")? == b"1";
         let size = whole(size, "size on the disk")?;
         let at = self.units.time(time, "start time")?;
         if hit {
-            return Ok(Parsed::Skip(context.leave_out(CACHED)));
+            return Ok(LineContent::Skip(context.leave_out(CACHED)));
         }
         let extent = self.units.extent(offset, size)?;
         if extent.sectors == 0 {
-            return Ok(Parsed::Skip(Skip::Empty));
+            return Ok(LineContent::Skip(Skip::Empty));
         }
-        Ok(Parsed::Request(Record::new(at, kind, extent, context.volumes.id(file))))
+        Ok(LineContent::Request(TraceRecord::new(at, kind, extent, context.volumes.id(file))))
     }
 }
 

@@ -13,10 +13,10 @@
 use base::io::IoKind;
 
 use super::doubt::Doubt;
-use super::field::{Extent, Fault, Words, is_number, present, printable, sectors_extent, ticks, whole};
+use super::field::{Extent, FieldFault, Words, is_number, present, printable, sectors_extent, ticks, whole};
 use super::head::Head;
-use super::record::{Context, Record, Skip};
-use super::text::{LineFormat, Parsed};
+use super::record::{Context, Skip, TraceRecord};
+use super::text::{LineContent, LineFormat};
 use super::{Event, Format, TraceOptions, actions};
 
 /// A small valid file.
@@ -109,7 +109,7 @@ impl Tracepoints {
 impl LineFormat for Tracepoints {
     const LAYOUT: &'static str = "TASK-PID [CPU] seconds: event: maj,min RWBS bytes () sector + sectors [process]";
 
-    fn start(head: &Head<'_>, _: Format, options: &TraceOptions, context: &mut Context) -> Result<Self, Fault> {
+    fn start(head: &Head<'_>, _: Format, options: &TraceOptions, context: &mut Context) -> Result<Self, FieldFault> {
         let mut reader = Self { event: None, step: options.event };
         let mut seen = [false; EVENTS.len()];
         for line in head.lines().filter_map(Line::of) {
@@ -123,7 +123,7 @@ impl LineFormat for Tracepoints {
         if reader.event.is_none() && head.is_whole() {
             let wanted = EVENTS.iter().filter(|(_, step, _)| reader.wants(*step));
             let names: Vec<String> = wanted.map(|(name, ..)| printable(name)).collect();
-            return Err(Fault::new(format!(
+            return Err(FieldFault::new(format!(
                 "none of the events {} occurs (record one of them, e.g. with `trace-cmd record -e block:block_rq_issue`)",
                 names.join(", ")
             )));
@@ -131,15 +131,15 @@ impl LineFormat for Tracepoints {
         Ok(reader)
     }
 
-    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<LineContent, FieldFault> {
         let Some(Line { time, name, fields }) = Line::of(line) else {
             return match () {
                 () if line.ends_with(b"EVENTS]") || line.ends_with(b"EVENTS DROPPED]") => {
-                    Ok(Parsed::Skip(context.leave_out(LOST)))
+                    Ok(LineContent::Skip(context.leave_out(LOST)))
                 }
-                () if is_header(line) => Ok(Parsed::Skip(Skip::Header)),
-                () if is_call_chain(line) => Ok(Parsed::Skip(context.leave_out("lines of call chains"))),
-                () => Err(Fault::new(format!("it is no event: `{}`", printable(line.trim_ascii())))),
+                () if is_header(line) => Ok(LineContent::Skip(Skip::Header)),
+                () if is_call_chain(line) => Ok(LineContent::Skip(context.leave_out("lines of call chains"))),
+                () => Err(FieldFault::new(format!("it is no event: `{}`", printable(line.trim_ascii())))),
             };
         };
         if self.event.is_none()
@@ -148,7 +148,7 @@ impl LineFormat for Tracepoints {
             self.choose(n, context);
         }
         if Some(name) != self.event {
-            return Ok(Parsed::Skip(context.leave_out(&printable(name))));
+            return Ok(LineContent::Skip(context.leave_out(&printable(name))));
         }
         let at = ticks(Some(time), 12, "time")?;
         if name == NVME { nvme(at, fields, context) } else { block(at, fields, context) }
@@ -156,7 +156,7 @@ impl LineFormat for Tracepoints {
 }
 
 /// Parses a block event: `maj,min RWBS [bytes] [(command)] sector + sectors`.
-fn block(at: i128, fields: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+fn block(at: i128, fields: &[u8], context: &mut Context) -> Result<LineContent, FieldFault> {
     let mut words = Words::new(fields);
     let device = present(words.next(), "device")?;
     let (kind, flush) = actions::kind(present(words.next(), "RWBS letters")?);
@@ -166,7 +166,7 @@ fn block(at: i128, fields: &[u8], context: &mut Context) -> Result<Parsed, Fault
     if let Some((open, closed)) = command
         && !rest[open + 1..closed].trim_ascii().is_empty()
     {
-        return Ok(Parsed::Skip(context.leave_out(actions::PASSTHROUGH)));
+        return Ok(LineContent::Skip(context.leave_out(actions::PASSTHROUGH)));
     }
     let extent = match command {
         Some((_, closed)) => extent(&rest[closed + 1..])?,
@@ -174,16 +174,16 @@ fn block(at: i128, fields: &[u8], context: &mut Context) -> Result<Parsed, Fault
     };
     let volume = context.volumes.id(device);
     Ok(match (kind, flush) {
-        (Some(kind), false) if extent.sectors > 0 => Parsed::Request(Record::new(at, kind, extent, volume)),
-        (Some(kind), true) if extent.sectors > 0 => Parsed::FlushThen(Record::new(at, kind, extent, volume)),
-        (_, true) => Parsed::Request(Record::flush(at, volume)),
-        (Some(_), false) => Parsed::Skip(Skip::Empty),
-        (None, false) => Parsed::Skip(context.leave_out(actions::NO_DATA)),
+        (Some(kind), false) if extent.sectors > 0 => LineContent::Request(TraceRecord::new(at, kind, extent, volume)),
+        (Some(kind), true) if extent.sectors > 0 => LineContent::FlushThen(TraceRecord::new(at, kind, extent, volume)),
+        (_, true) => LineContent::Request(TraceRecord::flush(at, volume)),
+        (Some(_), false) => LineContent::Skip(Skip::Empty),
+        (None, false) => LineContent::Skip(context.leave_out(actions::NO_DATA)),
     })
 }
 
 /// Parses `sector + sectors`, or `bytes sector + sectors` in descriptions that leave the command out.
-fn extent(text: &[u8]) -> Result<Extent, Fault> {
+fn extent(text: &[u8]) -> Result<Extent, FieldFault> {
     let mut words = Words::new(text);
     let mut start = whole(words.next(), "sector")?;
     let mut plus = present(words.next(), "number of sectors")?;
@@ -192,14 +192,14 @@ fn extent(text: &[u8]) -> Result<Extent, Fault> {
         plus = present(words.next(), "number of sectors")?;
     }
     if plus != b"+" {
-        return Err(Fault::new(format!("`+` is missing before `{}`", printable(plus))));
+        return Err(FieldFault::new(format!("`+` is missing before `{}`", printable(plus))));
     }
     sectors_extent(start, whole(words.next(), "number of sectors")?)
 }
 
 /// Parses an NVMe command: `nvme0: disk=nvme0n1, qid=1, ... cmd=(nvme_cmd_read slba=0, len=7, ...)`. Its length is
 /// counted from zero.
-fn nvme(at: i128, fields: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+fn nvme(at: i128, fields: &[u8], context: &mut Context) -> Result<LineContent, FieldFault> {
     let value = |key: &[u8]| {
         let mut words = Words::new(fields);
         let found = words.find_map(|word| word.strip_prefix(key))?;
@@ -207,21 +207,21 @@ fn nvme(at: i128, fields: &[u8], context: &mut Context) -> Result<Parsed, Fault>
     };
     let command = present(value(b"cmd=("), "command")?;
     if value(b"qid=") == Some(b"0") {
-        return Ok(Parsed::Skip(context.leave_out("NVMe administration commands")));
+        return Ok(LineContent::Skip(context.leave_out("NVMe administration commands")));
     }
     let kind = match command {
         b"nvme_cmd_read" => IoKind::Read,
         b"nvme_cmd_write" => IoKind::Write,
         b"nvme_cmd_flush" => IoKind::Flush,
-        other => return Ok(Parsed::Skip(context.leave_out(&printable(other)))),
+        other => return Ok(LineContent::Skip(context.leave_out(&printable(other)))),
     };
     let volume = context.volumes.id(present(value(b"disk="), "disk")?);
     if kind == IoKind::Flush {
-        return Ok(Parsed::Request(Record::flush(at, volume)));
+        return Ok(LineContent::Request(TraceRecord::flush(at, volume)));
     }
     let start = whole(value(b"slba="), "first logical block")?;
     let blocks = whole(value(b"len="), "length")?;
-    Ok(Parsed::Request(Record::new(at, kind, sectors_extent(start, blocks.saturating_add(1))?, volume)))
+    Ok(LineContent::Request(TraceRecord::new(at, kind, sectors_extent(start, blocks.saturating_add(1))?, volume)))
 }
 
 #[cfg(test)]

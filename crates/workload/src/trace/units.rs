@@ -7,7 +7,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::field::{Extent, Fault, bytes_extent, sectors_extent, ticks};
+use super::field::{Extent, FieldFault, bytes_extent, sectors_extent, ticks};
 use crate::SourceError;
 
 /// The unit of times. All are powers of ten of a picosecond, so that decimals stay exact.
@@ -165,20 +165,20 @@ impl Units {
 
     /// Parses a time and returns picoseconds.
     #[inline]
-    pub(crate) fn time(self, field: Option<&[u8]>, what: &str) -> Result<i128, Fault> {
+    pub(crate) fn time(self, field: Option<&[u8]>, what: &str) -> Result<i128, FieldFault> {
         ticks(field, self.time.digits(), what)
     }
 
     /// The sectors that contain an extent.
     #[inline]
-    pub(crate) fn extent(self, address: u64, size: u64) -> Result<Extent, Fault> {
+    pub(crate) fn extent(self, address: u64, size: u64) -> Result<Extent, FieldFault> {
         if self.address == SizeUnit::SECTOR && self.size == SizeUnit::SECTOR {
             return sectors_extent(address, size);
         }
         let bytes = |count: u64, unit: SizeUnit, what: &str| {
             count
                 .checked_mul(unit.0)
-                .ok_or_else(|| Fault::new(format!("the {what} is too large: {count} times {unit}")))
+                .ok_or_else(|| FieldFault::new(format!("the {what} is too large: {count} times {unit}")))
         };
         bytes_extent(bytes(address, self.address, "address")?, bytes(size, self.size, "size")?)
     }

@@ -10,7 +10,7 @@ use base::io::IoKind;
 use super::field::bytes_extent;
 use super::head::Head;
 use super::input::Input;
-use super::record::{Context, Record, Records, Skip};
+use super::record::{Context, Records, Skip, TraceRecord};
 use super::{Format, TraceOptions};
 use crate::SourceError;
 
@@ -102,7 +102,7 @@ pub(crate) fn open(
 }
 
 impl Records for Vscsi {
-    fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
+    fn next(&mut self, context: &mut Context) -> Result<Option<TraceRecord>, SourceError> {
         loop {
             let version = self.version;
             let Some(record) = self.input.record(version.bytes())? else { return Ok(None) };
@@ -133,8 +133,8 @@ impl Records for Vscsi {
                 return Err(damaged(format!("sector {sector} is beyond 2^64 bytes")));
             };
             let at = i128::from(time) * TICK;
-            let record = Record::new(at, kind, extent, context.volumes.id(b""));
-            return Ok(Some(Record { line, ..record }));
+            let record = TraceRecord::new(at, kind, extent, context.volumes.id(b""));
+            return Ok(Some(TraceRecord { line, ..record }));
         }
     }
 

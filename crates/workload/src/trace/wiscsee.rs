@@ -7,10 +7,10 @@
 
 use base::io::IoKind;
 
-use super::field::{Fault, Words, bytes_extent, is_number, present, printable, ticks, whole};
+use super::field::{FieldFault, Words, bytes_extent, is_number, present, printable, ticks, whole};
 use super::head::Head;
-use super::record::{Context, Record, Skip};
-use super::text::{LineFormat, Parsed};
+use super::record::{Context, Skip, TraceRecord};
+use super::text::{LineContent, LineFormat};
 use super::{Event, Format, TraceOptions, actions};
 
 /// A small valid file.
@@ -50,7 +50,7 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
 impl LineFormat for Wiscsee {
     const LAYOUT: &'static str = "pid [action] read|write|discard byte bytes seconds wait True|False";
 
-    fn start(head: &Head<'_>, _: Format, options: &TraceOptions, context: &mut Context) -> Result<Self, Fault> {
+    fn start(head: &Head<'_>, _: Format, options: &TraceOptions, context: &mut Context) -> Result<Self, FieldFault> {
         let mut seen = [false; 256];
         for action in head.lines().filter_map(event).flatten() {
             seen[usize::from(action)] = true;
@@ -65,33 +65,33 @@ impl LineFormat for Wiscsee {
         Ok(Self { action })
     }
 
-    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<LineContent, FieldFault> {
         let mut words = Words::new(line);
         whole(words.next(), "process")?;
         if let Some(wanted) = self.action {
             let action = present(words.next(), "action")?;
             if action != [wanted] {
-                return Ok(Parsed::Skip(context.leave_out(actions::name(action[0]))));
+                return Ok(LineContent::Skip(context.leave_out(actions::name(action[0]))));
             }
         }
         let op = present(words.next(), "operation")?;
         let kind = kind(op).ok_or_else(|| {
-            Fault::new(format!("the operation is none of read, write and discard: `{}`", printable(op)))
+            FieldFault::new(format!("the operation is none of read, write and discard: `{}`", printable(op)))
         })?;
         let offset = present(words.next(), "offset")?;
         // WiscSee subtracts the start of the partition that it traces.
         if let [b'-', digits @ ..] = offset
             && is_number(digits)
         {
-            return Ok(Parsed::Skip(context.leave_out("requests before the partition")));
+            return Ok(LineContent::Skip(context.leave_out("requests before the partition")));
         }
         let offset = whole(Some(offset), "offset")?;
         let bytes = whole(words.next(), "size")?;
         let at = ticks(words.next(), 12, "time")?;
         if bytes == 0 {
-            return Ok(Parsed::Skip(Skip::Empty));
+            return Ok(LineContent::Skip(Skip::Empty));
         }
-        Ok(Parsed::Request(Record::new(at, kind, bytes_extent(offset, bytes)?, context.volumes.id(b""))))
+        Ok(LineContent::Request(TraceRecord::new(at, kind, bytes_extent(offset, bytes)?, context.volumes.id(b""))))
     }
 }
 

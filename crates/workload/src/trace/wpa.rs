@@ -9,10 +9,10 @@
 use base::io::IoKind;
 
 use super::csv::fields;
-use super::field::{Fault, present, printable, whole};
+use super::field::{FieldFault, present, printable, whole};
 use super::head::Head;
-use super::record::{Context, Record, Skip};
-use super::text::{LineFormat, Parsed};
+use super::record::{Context, Skip, TraceRecord};
+use super::text::{LineContent, LineFormat};
 use super::units::{SizeUnit, TimeUnit, Units};
 use super::{Format, TraceOptions};
 
@@ -23,14 +23,14 @@ pub(super) const SAMPLE: &str = "IO Type;Process (Name);Init Time (s);IO Time (\
      Read;b.exe;1,000000300;3,5;16.384;0x0000000000002000;1\r\nWrite;c;1,5;3,5;512;0x1000;1\r\n";
 
 pub(crate) struct Wpa {
-    table: Table,
+    table: WpaColumns,
     in_header: bool,
     scratch: Vec<u8>,
 }
 
 /// The positions of the columns, and the notation of numbers.
 #[derive(Clone, Debug)]
-struct Table {
+struct WpaColumns {
     delimiter: u8,
     kind: usize,
     init: usize,
@@ -60,15 +60,15 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
     head.lines().next().is_some_and(|line| header_of(line).is_some())
 }
 
-impl Table {
-    fn of(line: &[u8]) -> Result<Self, Fault> {
+impl WpaColumns {
+    fn of(line: &[u8]) -> Result<Self, FieldFault> {
         let delimiter = header_of(line)
-            .ok_or_else(|| Fault::new("the first line does not name the columns IO Type and Init Time"))?;
+            .ok_or_else(|| FieldFault::new("the first line does not name the columns IO Type and Init Time"))?;
         let names: Vec<_> = fields(line, delimiter).map(split).collect();
         let find = |wanted: &str| names.iter().position(|(name, _)| name.eq_ignore_ascii_case(wanted.as_bytes()));
         let need = |wanted: &str| {
             find(wanted).ok_or_else(|| {
-                Fault::new(format!("the table has no column `{wanted}`: add it in the analyzer and export again"))
+                FieldFault::new(format!("the table has no column `{wanted}`: add it in the analyzer and export again"))
             })
         };
         let (kind, init) = (need("IO Type")?, need("Init Time")?);
@@ -80,13 +80,13 @@ impl Table {
             Some("ns") => TimeUnit::Nanosecond,
             // The micro sign has several encodings.
             Some(text) if text.ends_with('s') && text.chars().count() <= 3 => TimeUnit::Microsecond,
-            Some(other) => return Err(Fault::new(format!("the unit of Init Time is not known: `{other}`"))),
+            Some(other) => return Err(FieldFault::new(format!("the unit of Init Time is not known: `{other}`"))),
         };
         let bytes = match unit(size).as_deref() {
             None | Some("B" | "Bytes" | "bytes") => SizeUnit::BYTE,
-            Some("KB" | "KiB") => "1KiB".parse().map_err(|_| Fault::new("KiB is a unit"))?,
+            Some("KB" | "KiB") => "1KiB".parse().map_err(|_| FieldFault::new("KiB is a unit"))?,
             Some(other) => {
-                return Err(Fault::new(format!("the unit of Size is not known: `{other}`: export it in bytes")));
+                return Err(FieldFault::new(format!("the unit of Size is not known: `{other}`: export it in bytes")));
             }
         };
         let units = Units::new(time, SizeUnit::BYTE, bytes);
@@ -130,16 +130,16 @@ fn hexadecimal(field: &[u8]) -> Option<u64> {
 impl LineFormat for Wpa {
     const LAYOUT: &'static str = "the columns of the header: IO Type, Init Time, Size, Min Offset";
 
-    fn start(head: &Head<'_>, _: Format, _: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
-        let mut table = Table::of(head.lines().next().unwrap_or_default())?;
+    fn start(head: &Head<'_>, _: Format, _: &TraceOptions, _: &mut Context) -> Result<Self, FieldFault> {
+        let mut table = WpaColumns::of(head.lines().next().unwrap_or_default())?;
         table.learn(head);
         Ok(Self { table, in_header: true, scratch: Vec::new() })
     }
 
-    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<LineContent, FieldFault> {
         if self.in_header {
             self.in_header = false;
-            return Ok(Parsed::Skip(Skip::Header));
+            return Ok(LineContent::Skip(Skip::Header));
         }
         let table = &self.table;
         let [mut kind, mut init, mut size, mut offset, mut disk] = [None; 5];
@@ -157,7 +157,12 @@ impl LineFormat for Wpa {
             op if op.eq_ignore_ascii_case(b"read") => IoKind::Read,
             op if op.eq_ignore_ascii_case(b"write") => IoKind::Write,
             op if op.eq_ignore_ascii_case(b"flush") => IoKind::Flush,
-            op => return Err(Fault::new(format!("the IO Type is none of Read, Write and Flush: `{}`", printable(op)))),
+            op => {
+                return Err(FieldFault::new(format!(
+                    "the IO Type is none of Read, Write and Flush: `{}`",
+                    printable(op)
+                )));
+            }
         };
         let init = plain(present(init, "Init Time")?, table.decimal, &mut self.scratch);
         let at = table.units.time(Some(init), "Init Time")?;
@@ -166,7 +171,7 @@ impl LineFormat for Wpa {
             None => context.volumes.id(b""),
         };
         if kind == IoKind::Flush {
-            return Ok(Parsed::Request(Record::flush(at, volume)));
+            return Ok(LineContent::Request(TraceRecord::flush(at, volume)));
         }
         // Numbers of bytes have no decimals, so every mark separates thousands.
         let size = whole(Some(plain(present(size, "Size")?, 0, &mut self.scratch)), "Size")?;
@@ -177,9 +182,9 @@ impl LineFormat for Wpa {
         };
         let extent = table.units.extent(offset, size)?;
         if extent.sectors == 0 {
-            return Ok(Parsed::Skip(Skip::Empty));
+            return Ok(LineContent::Skip(Skip::Empty));
         }
-        Ok(Parsed::Request(Record::new(at, kind, extent, volume)))
+        Ok(LineContent::Request(TraceRecord::new(at, kind, extent, volume)))
     }
 }
 

@@ -7,7 +7,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use flate2::Crc;
 
-use super::stored::Stored;
+use super::stored::FilePiece;
 
 /// Marks of the records of a zip.
 const LOCAL: &[u8] = b"PK\x03\x04";
@@ -23,7 +23,7 @@ const COMMENT: usize = u16::MAX as usize;
 /// The most bytes of a directory that is read into memory.
 const LARGEST: u64 = 64 << 20;
 
-pub(crate) struct Entry {
+pub(crate) struct ZipEntry {
     pub(crate) name: String,
     method: u16,
     crc: u32,
@@ -55,7 +55,7 @@ fn u64_at(bytes: &[u8], at: usize) -> io::Result<u64> {
 }
 
 /// Reads bytes of the file.
-fn bytes_at(file: &Stored, from: u64, len: u64) -> io::Result<Vec<u8>> {
+fn bytes_at(file: &FilePiece, from: u64, len: u64) -> io::Result<Vec<u8>> {
     if len > LARGEST || !file.holds(from, len) {
         return Err(damaged("a record lies outside the file"));
     }
@@ -66,7 +66,7 @@ fn bytes_at(file: &Stored, from: u64, len: u64) -> io::Result<Vec<u8>> {
 }
 
 /// The place and the length of the directory.
-fn directory(file: &Stored) -> io::Result<(u64, u64)> {
+fn directory(file: &FilePiece) -> io::Result<(u64, u64)> {
     let len = file.again().seek(SeekFrom::End(0))?;
     let tail = len.min((END_BYTES + COMMENT) as u64);
     let bytes = bytes_at(file, len - tail, tail)?;
@@ -86,7 +86,7 @@ fn directory(file: &Stored) -> io::Result<(u64, u64)> {
 }
 
 /// The members of a zip, without its folders.
-pub(crate) fn entries(file: &Stored) -> io::Result<Vec<Entry>> {
+pub(crate) fn entries(file: &FilePiece) -> io::Result<Vec<ZipEntry>> {
     let (from, len) = directory(file)?;
     let bytes = bytes_at(file, from, len)?;
     let mut entries = Vec::new();
@@ -107,7 +107,7 @@ pub(crate) fn entries(file: &Stored) -> io::Result<Vec<Entry>> {
         }
         let [size, packed, at] = large(&record[46 + name..46 + name + extra], [size, packed, at])?;
         if !title.ends_with('/') {
-            entries.push(Entry { name: title, method, crc, packed, size, at });
+            entries.push(ZipEntry { name: title, method, crc, packed, size, at });
         }
         rest = &rest[whole..];
     }
@@ -137,9 +137,9 @@ fn large(mut extra: &[u8], numbers: [u32; 3]) -> io::Result<[u64; 3]> {
     Ok(values)
 }
 
-impl Entry {
+impl ZipEntry {
     /// The bytes of the member, unpacked and checked.
-    pub(crate) fn open(&self, file: &Stored) -> io::Result<Box<dyn Read + Send>> {
+    pub(crate) fn open(&self, file: &FilePiece) -> io::Result<Box<dyn Read + Send>> {
         let local = bytes_at(file, self.at, 30)?;
         if !local.starts_with(LOCAL) {
             return Err(damaged(&format!("{} is not where the directory says", self.name)));
@@ -157,19 +157,19 @@ impl Entry {
             95 => Box::new(liblzma::bufread::XzDecoder::new(packed)),
             other => return Err(damaged(&format!("{} has a compression that is not known ({other})", self.name))),
         };
-        Ok(Box::new(Checked { plain, crc: Crc::new(), wanted: self.crc, left: self.size }))
+        Ok(Box::new(CheckedMember { plain, crc: Crc::new(), wanted: self.crc, left: self.size }))
     }
 }
 
 /// A member whose length and checksum are compared with the directory at its end.
-struct Checked {
+struct CheckedMember {
     plain: Box<dyn Read + Send>,
     crc: Crc,
     wanted: u32,
     left: u64,
 }
 
-impl Read for Checked {
+impl Read for CheckedMember {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let got = self.plain.read(into)?;
         self.crc.update(&into[..got]);

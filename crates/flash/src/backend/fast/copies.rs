@@ -14,13 +14,13 @@ use base::engine::{Due, EventQueue, Handle};
 use base::units::{DieId, Lpn, Psn, Span, SuperblockId, Time};
 
 use crate::backend::copy_set::{CopySet, ListPart};
-use crate::backend::{Backend, Cause, Command, Event, List, Slot, State};
+use crate::backend::{Backend, Cause, Command, CommandState, Event, List, Slot};
 
 /// A step of a list: the read or the program of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::backend) struct Step(u32);
+pub(in crate::backend) struct ListStep(u32);
 
-impl Step {
+impl ListStep {
     const fn new(page: usize, is_program: bool) -> Self {
         Self((page as u32) << 1 | is_program as u32)
     }
@@ -69,7 +69,7 @@ impl PageCopy {
 
 /// The phase of a list's current step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::backend) enum Phase {
+pub(in crate::backend) enum ListPhase {
     /// No controller has the list yet, or all its steps are done.
     Idle,
     /// A program waits for the read of its page.
@@ -82,14 +82,14 @@ pub(in crate::backend) enum Phase {
 
 /// A list of a set: its steps, and its present phase.
 #[derive(Clone, Debug)]
-pub(in crate::backend) struct Part {
+pub(in crate::backend) struct CopyList {
     pub(in crate::backend) list: Handle<List>,
-    pub(in crate::backend) steps: Vec<Step>,
+    pub(in crate::backend) steps: Vec<ListStep>,
     /// The dies of the part, that of the first step first, each with the number of steps on it.
     pub(in crate::backend) dies: Vec<(u32, u32)>,
     /// The index of the current step.
     pub(in crate::backend) at: usize,
-    pub(in crate::backend) phase: Phase,
+    pub(in crate::backend) phase: ListPhase,
     pub(in crate::backend) die: u32,
     pub(in crate::backend) channel: u32,
     /// The end of the present phase.
@@ -98,9 +98,9 @@ pub(in crate::backend) struct Part {
     released: bool,
 }
 
-impl Part {
+impl CopyList {
     #[inline]
-    pub(in crate::backend) fn step(&self) -> Option<Step> {
+    pub(in crate::backend) fn step(&self) -> Option<ListStep> {
         self.steps.get(self.at).copied()
     }
 
@@ -126,7 +126,7 @@ pub(in crate::backend) struct Copies {
     /// The content of the pages, one mapping unit each; empty if sectors have no content.
     pub(in crate::backend) payload: Vec<u8>,
     /// The parts. Those behind the first `used` are left over from earlier sets.
-    parts: Vec<Part>,
+    parts: Vec<CopyList>,
     used: usize,
     /// The number of lists that have not been released.
     kept: usize,
@@ -149,18 +149,18 @@ impl Copies {
     }
 
     #[inline]
-    pub(in crate::backend) fn parts(&self) -> &[Part] {
+    pub(in crate::backend) fn parts(&self) -> &[CopyList] {
         &self.parts[..self.used]
     }
 
     #[inline]
-    pub(in crate::backend) fn parts_mut(&mut self) -> &mut [Part] {
+    pub(in crate::backend) fn parts_mut(&mut self) -> &mut [CopyList] {
         &mut self.parts[..self.used]
     }
 
     /// The place of a step: the superblock, and the offset in it.
     #[inline]
-    fn place_of(&self, step: Step, geometry: &Geometry) -> (SuperblockId, u32) {
+    fn place_of(&self, step: ListStep, geometry: &Geometry) -> (SuperblockId, u32) {
         let page = &self.pages[step.page()];
         if step.is_program() { (self.target, page.offset) } else { geometry.locate(page.from) }
     }
@@ -219,9 +219,9 @@ impl CopySets {
     }
 
     /// The parts whose array or channel works, each with the cause of its set.
-    pub(in crate::backend) fn working(&self) -> impl Iterator<Item = (&Copies, &Part)> {
+    pub(in crate::backend) fn working(&self) -> impl Iterator<Item = (&Copies, &CopyList)> {
         let used = self.sets.iter().flat_map(|copies| copies.parts().iter().map(move |part| (copies, part)));
-        used.filter(|(_, part)| matches!(part.phase, Phase::Array | Phase::Channel))
+        used.filter(|(_, part)| matches!(part.phase, ListPhase::Array | ListPhase::Channel))
     }
 }
 
@@ -264,10 +264,12 @@ impl Backend {
         let new = before..copies.pages.len();
         let [reads, programs] = parts.map(usize::from);
         if reads == programs {
-            copies.parts[reads].steps.extend(new.clone().flat_map(|page| [false, true].map(|to| Step::new(page, to))));
+            copies.parts[reads]
+                .steps
+                .extend(new.clone().flat_map(|page| [false, true].map(|to| ListStep::new(page, to))));
         } else {
-            copies.parts[reads].steps.extend(new.clone().map(|page| Step::new(page, false)));
-            copies.parts[programs].steps.extend(new.clone().map(|page| Step::new(page, true)));
+            copies.parts[reads].steps.extend(new.clone().map(|page| ListStep::new(page, false)));
+            copies.parts[programs].steps.extend(new.clone().map(|page| ListStep::new(page, true)));
         }
         let geometry = media.geometry();
         copies.parts[reads].add_steps(geometry.die_of(source), new.len() as u32);
@@ -283,11 +285,11 @@ impl Backend {
         let copies = self.fast.copies.of(set);
         let part = copies.used;
         if part == copies.parts.len() {
-            let (steps, dies, phase, due) = (Vec::new(), Vec::new(), Phase::Idle, Due::NEVER);
-            copies.parts.push(Part { list, steps, dies, at: 0, phase, die: 0, channel: 0, due, released: false });
+            let (steps, dies, phase, due) = (Vec::new(), Vec::new(), ListPhase::Idle, Due::NEVER);
+            copies.parts.push(CopyList { list, steps, dies, at: 0, phase, die: 0, channel: 0, due, released: false });
         }
         let entry = &mut copies.parts[part];
-        (entry.list, entry.at, entry.phase, entry.due) = (list, 0, Phase::Idle, Due::NEVER);
+        (entry.list, entry.at, entry.phase, entry.due) = (list, 0, ListPhase::Idle, Due::NEVER);
         entry.released = false;
         entry.steps.clear();
         entry.dies.clear();
@@ -311,7 +313,7 @@ impl Backend {
 
     /// The place of a step: the superblock, and the offset in it.
     #[inline]
-    pub(in crate::backend) fn place_of(&self, copies: &Copies, step: Step) -> (SuperblockId, u32) {
+    pub(in crate::backend) fn place_of(&self, copies: &Copies, step: ListStep) -> (SuperblockId, u32) {
         copies.place_of(step, self.geometry())
     }
 
@@ -368,7 +370,8 @@ impl Backend {
             }
             commands.push(both);
         }
-        let command_of = |step: Step| commands[step.page()][usize::from(step.is_program())].expect("a list under way");
+        let command_of =
+            |step: ListStep| commands[step.page()][usize::from(step.is_program())].expect("a list under way");
         for part in copies.parts().iter().filter(|part| !part.is_over()) {
             for step in &part.steps[..part.at] {
                 self.mark_done(command_of(*step));
@@ -377,7 +380,7 @@ impl Backend {
         let mut events = events;
         for part in copies.parts() {
             let Some(step) = part.step() else { continue };
-            if matches!(part.phase, Phase::Array | Phase::Channel) {
+            if matches!(part.phase, ListPhase::Array | ListPhase::Channel) {
                 let events = events.as_deref_mut().expect("a set under way");
                 self.put_in_place(part, command_of(step), step, events);
             }
@@ -391,7 +394,7 @@ impl Backend {
     fn mark_done(&mut self, handle: Handle<Command>) {
         self.pass_on(handle);
         let command = &mut self.table.commands[handle];
-        (command.state, command.effected) = (State::Done, true);
+        (command.state, command.effected) = (CommandState::Done, true);
         let (list, then) = (command.list, command.then);
         self.table.lists[list].remaining -= 1;
         for then in then.into_iter().flatten() {
@@ -402,21 +405,21 @@ impl Backend {
     /// Puts a new command into the state of the current step of a list.
     fn put_in_place<E: From<Event> + Copy>(
         &mut self,
-        part: &Part,
+        part: &CopyList,
         handle: Handle<Command>,
-        step: Step,
+        step: ListStep,
         events: &mut EventQueue<E>,
     ) {
-        let begun = !step.is_program() || part.phase == Phase::Array;
+        let begun = !step.is_program() || part.phase == ListPhase::Array;
         let command = &mut self.table.commands[handle];
         command.effected = begun;
         command.state = match part.phase {
-            Phase::Array => State::Array,
-            _ if step.is_program() => State::DataIn,
-            _ => State::DataOut,
+            ListPhase::Array => CommandState::Array,
+            _ if step.is_program() => CommandState::DataIn,
+            _ => CommandState::DataOut,
         };
         let die = &mut self.dies[part.die as usize];
-        if part.phase == Phase::Array {
+        if part.phase == ListPhase::Array {
             die.array = Some(handle);
             let generation = die.meter.generation();
             return events.push_at(part.due, Event::Array { die: part.die, generation }.into());
@@ -430,8 +433,8 @@ impl Backend {
 
     /// The programs of sets on which arrays work now: the die and the target of each.
     pub(in crate::backend) fn copies_being_programmed(&self, now: Time) -> Vec<(usize, Target)> {
-        let of = |(copies, part): (&Copies, &Part)| {
-            let step = part.step().filter(|step| step.is_program() && part.phase == Phase::Array)?;
+        let of = |(copies, part): (&Copies, &CopyList)| {
+            let step = part.step().filter(|step| step.is_program() && part.phase == ListPhase::Array)?;
             let works = self.dies[part.die as usize].meter.works(now);
             let (superblock, offset) = self.place_of(copies, step);
             works.then_some((part.die as usize, Target { superblock, offset }))

@@ -9,7 +9,7 @@ use base::engine::{Due, EventHash, EventQueue, Handle};
 use base::steps;
 use base::units::Time;
 
-use super::copies::{Copies, Phase, Step};
+use super::copies::{Copies, ListPhase, ListStep};
 use crate::backend::copy_set::{CopySet, ListPart};
 use crate::backend::{Account, Backend, Event, List, Op};
 
@@ -151,13 +151,13 @@ impl Backend {
         let step = part.step().expect("a list under way has a step");
         let (die, channel) = (part.die, part.channel);
         let op = if step.is_program() { Op::Program } else { Op::Read };
-        if part.phase == Phase::Array {
+        if part.phase == ListPhase::Array {
             hash.add(now, u64::from(die) << 2);
             self.account.at(op, cause).array += self.dies[die as usize].meter.end(now);
             if step.is_program() {
                 return self.end_step(now, copies, number, events);
             }
-            part.phase = Phase::Channel;
+            part.phase = ListPhase::Channel;
             part.due = self.cross_channel(now, channel, events);
             return None;
         }
@@ -171,7 +171,7 @@ impl Backend {
         let row = self.media.geometry().page_and_plane(copies.pages[step.page()].offset).0;
         let until = now + self.rules.timing.cycles.busy + self.rules.timing.program_time(row);
         let part = &mut copies.parts_mut()[number];
-        (part.phase, part.due) = (Phase::Array, events.reserve(until));
+        (part.phase, part.due) = (ListPhase::Array, events.reserve(until));
         self.dies[die as usize].meter.begin(now, until);
         self.program_copy(copies, step);
         None
@@ -197,14 +197,15 @@ impl Backend {
         let part = &mut copies.parts_mut()[number];
         let step = part.steps[part.at];
         part.at += 1;
-        (part.phase, part.due) = (Phase::Idle, Due::NEVER);
+        (part.phase, part.due) = (ListPhase::Idle, Due::NEVER);
         self.dies[part.die as usize].unfinished -= 1;
         self.unfinished -= 1;
         self.count_copy(copies, step);
         if !step.is_program() {
             copies.pages[step.page()].is_read = true;
-            let program = Step::of_program(step);
-            let waits = |part: &super::copies::Part| part.phase == Phase::Waiting && part.step() == Some(program);
+            let program = ListStep::of_program(step);
+            let waits =
+                |part: &super::copies::CopyList| part.phase == ListPhase::Waiting && part.step() == Some(program);
             if let Some(waiting) = copies.parts().iter().position(waits) {
                 self.begin_step(now, copies, waiting, events);
             }
@@ -225,7 +226,7 @@ impl Backend {
     ) {
         let Some(step) = copies.parts()[number].step() else { return };
         if step.is_program() && !copies.pages[step.page()].is_read {
-            copies.parts_mut()[number].phase = Phase::Waiting;
+            copies.parts_mut()[number].phase = ListPhase::Waiting;
             return;
         }
         let (superblock, offset) = self.place_of(copies, step);
@@ -238,14 +239,14 @@ impl Backend {
             let due = self.cross_channel(now, channel, events);
             let psn = self.media.geometry().slot(superblock, offset);
             self.media.fetch_spare(psn);
-            (Phase::Channel, due)
+            (ListPhase::Channel, due)
         } else {
             let row =
                 if self.rules.timing.read.len() == 1 { 0 } else { self.media.geometry().page_and_plane(offset).0 };
             let until = now + self.rules.timing.cycles.busy + self.rules.read_time(&self.media, superblock, row);
             self.dies[die as usize].meter.begin(now, until);
             self.read_copy(copies, step);
-            (Phase::Array, events.reserve(until))
+            (ListPhase::Array, events.reserve(until))
         };
         let part = &mut copies.parts_mut()[number];
         (part.phase, part.due, part.die, part.channel) = (phase, due, die, channel);
@@ -253,7 +254,7 @@ impl Backend {
 
     /// Applies the read of a page to the media.
     #[inline]
-    fn read_copy(&mut self, copies: &mut Copies, step: Step) {
+    fn read_copy(&mut self, copies: &mut Copies, step: ListStep) {
         let range = if self.payload.is_present() { copies.range(step.page()) } else { 0..0 };
         let page = &mut copies.pages[step.page()];
         let read = self.media.read(page.from, &mut copies.payload[range]);
@@ -262,7 +263,7 @@ impl Backend {
 
     /// Applies the program of a page to the media.
     #[inline]
-    fn program_copy(&mut self, copies: &Copies, step: Step) {
+    fn program_copy(&mut self, copies: &Copies, step: ListStep) {
         let page = &copies.pages[step.page()];
         let target = Target { superblock: copies.target, offset: page.offset };
         let spare = |_| (Spare::Data { lpn: page.lpn, version: page.version }, page.lost);
@@ -272,7 +273,7 @@ impl Backend {
     }
 
     #[inline]
-    fn count_copy(&mut self, copies: &Copies, step: Step) {
+    fn count_copy(&mut self, copies: &Copies, step: ListStep) {
         let tally = self.account.at(if step.is_program() { Op::Program } else { Op::Read }, copies.cause);
         tally.commands += 1;
         tally.pages += 1;
@@ -282,9 +283,9 @@ impl Backend {
     /// Adds the elapsed part of the phases under way to an account.
     pub(in crate::backend) fn add_copies_under_way(&self, now: Time, account: &mut Account) {
         for (copies, part) in self.fast.copies.working() {
-            let is_program = part.step().is_some_and(Step::is_program);
+            let is_program = part.step().is_some_and(ListStep::is_program);
             let tally = account.at(if is_program { Op::Program } else { Op::Read }, copies.cause);
-            if part.phase == Phase::Array {
+            if part.phase == ListPhase::Array {
                 tally.array += self.dies[part.die as usize].meter.worked(now);
             } else {
                 tally.bus += self.channels[part.channel as usize].meter.worked(now);

@@ -12,7 +12,7 @@ use base::engine::{Due, EventHash, EventQueue, Handle};
 use base::units::{Span, Time};
 use std::collections::VecDeque;
 
-use crate::backend::{Backend, Command, Config, Event, Op, State};
+use crate::backend::{Backend, Command, CommandState, Config, Event, Op};
 
 /// The end of a read's array phase that is no event.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +95,7 @@ impl Backend {
             // waits for the channel.
             let reads = |handle: Handle<Command>| {
                 let command = &self.table.commands[handle];
-                command.op == Op::Read && matches!(command.state, State::Array | State::DataOut)
+                command.op == Op::Read && matches!(command.state, CommandState::Array | CommandState::DataOut)
             };
             if self.fast.plain_reads && die.array.is_some_and(reads) && !die.meter.works(now) {
                 hash.add(die.meter.until(), u64::from(number) << 2);
@@ -120,7 +120,7 @@ impl Backend {
         events: &mut EventQueue<E>,
     ) -> bool {
         let die = self.table.commands[handle].unit;
-        let transfer = self.rules.load_of(&self.table, (handle, State::DataOut), self.media.geometry()).time;
+        let transfer = self.rules.load_of(&self.table, (handle, CommandState::DataOut), self.media.geometry()).time;
         let channel = &mut self.channels[self.dies[die as usize].channel as usize];
         if !channel.quiet.note(until, transfer) || channel.is_crossed_by_pages(&self.rules, &self.table.commands) {
             return false;
@@ -144,7 +144,7 @@ impl Backend {
         // command can see the difference.
         let handle = self.dies[die as usize].array.expect("the array that has ended");
         let command = &mut self.table.commands[handle];
-        (command.state, command.ready) = (State::DataOut, due.at());
+        (command.state, command.ready) = (CommandState::DataOut, due.at());
         Some(handle)
     }
 

@@ -5,7 +5,7 @@ use base::engine::{EventQueue, Handle};
 use base::units::Time;
 
 use crate::backend::command_table::CommandTable;
-use crate::backend::{Backend, BusOrder, Command, Event, List, Op, State};
+use crate::backend::{Backend, BusOrder, Command, CommandState, Event, List, Op};
 
 impl Backend {
     /// Begins a read in the array of a die.
@@ -17,7 +17,7 @@ impl Backend {
         events: &mut EventQueue<E>,
     ) {
         let command = &mut self.table.commands[handle];
-        (command.effected, command.state) = (true, State::Array);
+        (command.effected, command.state) = (true, CommandState::Array);
         let number = command.unit;
         let (time, _) = self.array_work(handle);
         self.read(handle);
@@ -43,7 +43,7 @@ impl Backend {
         let (_, load) = channel.end(now);
         channel.free();
         let command = &mut self.table.commands[handle];
-        command.state = State::Done;
+        command.state = CommandState::Done;
         let &mut Command { cause, die, unit, count, .. } = command;
         let pages = if count == 1 { 1 } else { self.pages_read(handle) };
         let tally = self.account.at(Op::Read, cause);
@@ -95,7 +95,7 @@ impl Backend {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
-        let load = self.rules.load_of(&self.table, (handle, State::DataOut), self.media.geometry());
+        let load = self.rules.load_of(&self.table, (handle, CommandState::DataOut), self.media.geometry());
         let channel = &mut self.channels[number as usize];
         channel.quiet.begin_transfer(now, now + load.time);
         let CommandTable { commands, lists, .. } = &mut self.table;

@@ -9,7 +9,7 @@ use base::engine::{EventHash, Handle};
 use base::units::{Span, SuperblockId, Time};
 
 use crate::backend::{
-    Backend, Cause, Command, List, Moment, Observer, Op, Phase, Primitive, Resource, State, Stop, Timing,
+    Backend, Cause, Command, CommandState, List, Moment, Observer, Op, Phase, Primitive, Resource, Stop, Timing,
 };
 
 /// The serial list under way.
@@ -88,9 +88,9 @@ trait Listener {
 }
 
 /// The listener for the observer of the backend itself.
-struct Own;
+struct OwnListener;
 
-impl Listener for Own {
+impl Listener for OwnListener {
     #[inline]
     fn stop(&mut self, backend: &mut Backend, at: Time, command: Handle<Command>, stop: Stop) {
         backend.notify(at, command, stop);
@@ -120,12 +120,12 @@ impl Listener for Own {
 
 /// The listener for the observer of another backend. The dies and channels of this backend are numbered from `first`
 /// on.
-struct Other<'a> {
+struct ForeignListener<'a> {
     observer: &'a mut dyn Observer,
     first: (u32, u32),
 }
 
-impl Listener for Other<'_> {
+impl Listener for ForeignListener<'_> {
     #[inline]
     fn stop(&mut self, backend: &mut Backend, at: Time, handle: Handle<Command>, stop: Stop) {
         let command = &backend.table.commands[handle];
@@ -227,7 +227,7 @@ impl Backend {
     /// If no serial list is under way.
     pub fn end_serial(&mut self, now: Time, hash: &mut EventHash) {
         if self.observer.is_some() {
-            self.narrate(&mut Own);
+            self.narrate(&mut OwnListener);
         }
         let Serial { list, .. } = self.fast.serial.current.take().expect("a list under way");
         let mut commands = 0;
@@ -257,7 +257,7 @@ impl Backend {
     /// Notifies the observer of another backend, too, before [`Backend::end_serial`]. The dies and channels of this
     /// backend are numbered from `first` on.
     pub fn notify_serial(&mut self, observer: &mut dyn Observer, first: (u32, u32)) {
-        self.narrate(&mut Other { observer, first });
+        self.narrate(&mut ForeignListener { observer, first });
     }
 
     /// Calls a listener for the phases of the list under way, in the order of its commands.
@@ -286,9 +286,9 @@ impl Backend {
             };
             let channel = Resource::Channel(self.dies[die as usize].channel);
             let (sent, works) = match op {
-                Op::Program => (State::DataIn, Primitive::Program),
-                Op::Erase => (State::CommandCycles, Primitive::Erase),
-                Op::Read | Op::CopyBack => (State::CommandCycles, Primitive::Read),
+                Op::Program => (CommandState::DataIn, Primitive::Program),
+                Op::Erase => (CommandState::CommandCycles, Primitive::Erase),
+                Op::Read | Op::CopyBack => (CommandState::CommandCycles, Primitive::Read),
             };
             let phases: [(Resource, Primitive, Span); 3] = [
                 (channel, sent.primitive(), *before),
@@ -368,7 +368,7 @@ impl Backend {
             self.pass_on(command);
         }
         self.count(command);
-        self.table.commands[command].state = State::Done;
+        self.table.commands[command].state = CommandState::Done;
     }
 
     fn times(&self, handle: Handle<Command>) -> Times {

@@ -98,14 +98,14 @@ fn a_host_read_waits_for_one_program_and_not_for_one_that_has_not_come_in() {
 
 /// One command of the second model.
 #[derive(Clone, Copy)]
-struct One {
+struct ModelCommand {
     write: bool,
     came: f64,
 }
 
 /// The second model: a die and its channel as the times at which they are next free, first come first served. It shares
 /// no code with the backend.
-fn model(commands: &[One], transfer: f64, (read_copy, program_copy): (f64, f64)) -> Vec<f64> {
+fn model(commands: &[ModelCommand], transfer: f64, (read_copy, program_copy): (f64, f64)) -> Vec<f64> {
     let (read, program) = (25.0, 200.0);
     let mut ends = Vec::new();
     // The times at which the array, the register, and the whole die are free for the next command.
@@ -173,7 +173,7 @@ fn a_die_agrees_with_a_second_model_under_any_arrivals() {
         for tag in 0..40_u32 {
             at += rng.below(gap) + 1;
             let write = rng.chance(0.5);
-            commands.push(One { write, came: at as f64 / 1e6 });
+            commands.push(ModelCommand { write, came: at as f64 / 1e6 });
             while let Some((time, event)) = bench.events.pop_due(begin + Span::from_ps(at)) {
                 bench.now = time;
                 bench.backend.handle(time, event, &mut bench.events, &mut bench.hash);

@@ -147,7 +147,7 @@ fn soft_decoding_follows_the_last_step_with_reads_of_its_own() {
     let mut bench = Drive { table: short, soft, ..Drive::default() }.build();
     let list = bench.list(Op::Read, 0, 0, 1);
     bench.submit(list);
-    while bench.backend.command(bench.backend.list(list).first().expect("a read")).state != State::Done {
+    while bench.backend.command(bench.backend.list(list).first().expect("a read")).state != CommandState::Done {
         let (at, event) = bench.events.pop().expect("an event");
         bench.now = at;
         bench.backend.handle(at, event, &mut bench.events, &mut bench.hash);

@@ -11,7 +11,7 @@ const READ: f64 = 50.0;
 const PROGRAM: f64 = 1000.0;
 
 /// A die of four planes. Its first block holds one page in each plane.
-struct Die {
+struct FourPlaneDie {
     bench: Bench,
     ends: Vec<(u32, f64)>,
 }
@@ -20,7 +20,7 @@ fn spec(at_once: Option<u32>) -> Option<PlaneReadSpec> {
     Some(PlaneReadSpec { at_once, ..PlaneReadSpec::default() })
 }
 
-impl Die {
+impl FourPlaneDie {
     fn new(plane_reads: Option<PlaneReadSpec>, rate: Rate, commands: Order, suspend: Option<SuspendSpec>) -> Self {
         let mut part = Part::preset("dirik-2009").expect("a preset").clone();
         part.timing.read = vec![Span::from_us(READ as u64)];
@@ -130,7 +130,7 @@ fn mean_working(outstanding: u32) -> f64 {
 #[test]
 fn planes_read_as_the_closed_system_says() {
     for outstanding in [1, 2, 4, 8, 16] {
-        let got = Die::fast(spec(None)).closed(outstanding, 40_000);
+        let got = FourPlaneDie::fast(spec(None)).closed(outstanding, 40_000);
         let expected = 1e6 * mean_working(outstanding) / READ;
         assert!((got / expected - 1.0).abs() < 0.01, "{outstanding} reads: {got} per second, not {expected}");
     }
@@ -139,10 +139,10 @@ fn planes_read_as_the_closed_system_says() {
 #[test]
 fn as_many_planes_read_at_once_as_the_part_allows_or_the_channel_carries() {
     let close = |got: f64, expected: f64| assert!((got / expected - 1.0).abs() < 0.001, "{got}, not {expected}");
-    close(Die::fast(None).closed(64, 20_000), 1e6 / READ);
-    close(Die::fast(spec(Some(2))).closed(64, 20_000), 2e6 / READ);
+    close(FourPlaneDie::fast(None).closed(64, 20_000), 1e6 / READ);
+    close(FourPlaneDie::fast(spec(Some(2))).closed(64, 20_000), 2e6 / READ);
     // The data of a page takes longer than its read, so two planes keep the channel busy.
-    let slow = Die::new(spec(None), Rate::new(30_000_000), Order::Fifo, None);
+    let slow = FourPlaneDie::new(spec(None), Rate::new(30_000_000), Order::Fifo, None);
     let transfer = slow.bench.backend.timing().transfer[1].as_us_f64();
     assert!(transfer > READ, "{transfer} us");
     close(slow.closed(64, 20_000), 1e6 / transfer);
@@ -153,7 +153,7 @@ fn a_program_waits_until_all_planes_are_idle_and_lets_no_later_read_pass() {
     for (order, ends) in
         [(Order::Fifo, [(1, 50.0), (2, 1050.0), (3, 1100.0)]), (Order::ReadFirst, [(1, 50.0), (3, 70.0), (2, 1070.0)])]
     {
-        let mut die = Die::new(spec(None), Rate::new(1 << 50), order, None);
+        let mut die = FourPlaneDie::new(spec(None), Rate::new(1 << 50), order, None);
         die.read(1, 0, at(0));
         die.until(at(10));
         die.program(2, at(10));
@@ -167,7 +167,7 @@ fn a_program_waits_until_all_planes_are_idle_and_lets_no_later_read_pass() {
 #[test]
 fn reads_of_several_planes_meet_one_suspended_program() {
     let suspend = SuspendSpec { stop: StopPoint::AnyTime, program_time: Span::from_us(10), ..SuspendSpec::default() };
-    let mut die = Die::new(spec(None), Rate::new(1 << 50), Order::ReadFirst, Some(suspend));
+    let mut die = FourPlaneDie::new(spec(None), Rate::new(1 << 50), Order::ReadFirst, Some(suspend));
     die.program(1, at(0));
     die.until(at(300));
     (0..3).for_each(|plane| die.read(2 + plane, plane, at(300)));

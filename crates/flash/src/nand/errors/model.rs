@@ -55,7 +55,7 @@ pub enum Attempt {
 
 /// The properties of a page on which its errors depend.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Page {
+pub(crate) struct PageProperties {
     /// The number of the page's block.
     pub(crate) block: u32,
     /// The page's index in the block.
@@ -158,7 +158,7 @@ impl ErrorModel {
     }
 
     /// The raw bit error rate of a page, read without retry.
-    pub(crate) fn rber(&self, page: &Page, powers: &Powers) -> f64 {
+    pub(crate) fn rber(&self, page: &PageProperties, powers: &Powers) -> f64 {
         let of_page = match page.mode {
             Mode::Full => self.pages[page.index as usize],
             Mode::Slc => self.table.slc_mode.unwrap_or(1.0),
@@ -168,11 +168,11 @@ impl ErrorModel {
     }
 
     /// Remembers the powers of a page, for its next reads and those of pages with equal numbers.
-    pub(crate) fn remember_powers(&self, page: &Page, powers: &mut Powers) {
+    pub(crate) fn remember_powers(&self, page: &PageProperties, powers: &mut Powers) {
         powers.remember(&self.table, &self.numbers(page));
     }
 
-    fn numbers(&self, page: &Page) -> Numbers {
+    fn numbers(&self, page: &PageProperties) -> Numbers {
         let cycles = page.cycles.saturating_add(self.settings.cycles);
         Numbers { cycles, age_s: page.age_s, reads: page.reads, pages: self.pages.len() }
     }

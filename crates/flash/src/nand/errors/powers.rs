@@ -10,9 +10,9 @@ const ENTRIES: usize = 1 << 10;
 
 /// A direct-mapped cache from whole numbers to `V`.
 #[derive(Clone, Debug)]
-struct Table<V>(Box<[Option<(u32, V)>]>);
+struct PowerCache<V>(Box<[Option<(u32, V)>]>);
 
-impl<V: Copy> Table<V> {
+impl<V: Copy> PowerCache<V> {
     fn new() -> Self {
         Self(vec![None; ENTRIES].into())
     }
@@ -33,14 +33,14 @@ impl<V: Copy> Table<V> {
 /// The remembered powers for the pages of one array.
 #[derive(Clone, Debug)]
 pub(crate) struct Powers {
-    cycles: Table<[f64; 3]>,
-    hours: Table<f64>,
-    reads: Table<f64>,
+    cycles: PowerCache<[f64; 3]>,
+    hours: PowerCache<f64>,
+    reads: PowerCache<f64>,
 }
 
 impl Powers {
     pub(crate) fn new() -> Self {
-        Self { cycles: Table::new(), hours: Table::new(), reads: Table::new() }
+        Self { cycles: PowerCache::new(), hours: PowerCache::new(), reads: PowerCache::new() }
     }
 
     /// Bytes of all tables.

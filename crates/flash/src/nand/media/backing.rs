@@ -9,7 +9,7 @@ use std::fmt;
 use base::units::{BlockId, Psn, SuperblockId};
 
 use super::{Media, Mode, Stream, Target};
-use crate::nand::media::preconditioned::Preconditioned;
+use crate::nand::media::preconditioned::PreconditionedSlot;
 use crate::nand::media::writes::Writes;
 use crate::nand::{Geometry, Spare};
 
@@ -63,7 +63,7 @@ pub struct ImageRecord<'a> {
 
 /// The answer of a backing store to a question for the content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Held {
+pub enum StoredContent {
     /// The content has been copied into the buffer.
     Stored,
     /// The store has no content for the slot, because it follows from the spare area.
@@ -94,7 +94,7 @@ pub trait BackingStore: fmt::Debug + Send + Sync {
     fn image(&mut self, image: ImageRecord<'_>);
 
     /// Copies the content of a slot into `into`.
-    fn read(&self, psn: Psn, into: &mut [u8]) -> Held;
+    fn read(&self, psn: Psn, into: &mut [u8]) -> StoredContent;
 
     /// Stops the drive, because the content of this slot is damaged and the caller has no way to report it.
     fn refuse(&self, psn: Psn);
@@ -298,7 +298,7 @@ impl Media {
         let slots = (first.get()..first.get() + count).map(Psn::new).zip(content.chunks_exact(self.slot_bytes()));
         let mut slots = slots.map(|(psn, content)| {
             let record = self.slot_record(psn);
-            let told = Preconditioned::of(record.spare, sectors);
+            let told = PreconditionedSlot::of(record.spare, sectors);
             let kept = matches!(record.spare, Spare::Data { .. }) && !told.is(self.kind, content);
             (record, kept.then_some(content))
         });

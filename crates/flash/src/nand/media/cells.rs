@@ -11,7 +11,7 @@ use base::engine::Rng;
 use base::units::{Age, Psn, SuperblockId, Temperature, Time};
 
 use super::Media;
-use crate::nand::errors::{Attempt, ErrorModel, Page, Powers};
+use crate::nand::errors::{Attempt, ErrorModel, PageProperties, Powers};
 
 /// The reads of an array that counts errors, since its counters were reset.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -172,12 +172,12 @@ impl Media {
     }
 
     /// The properties of a slot's page on which its errors depend.
-    fn page_of(&self, cells: &CellState, psn: Psn) -> Page {
+    fn page_of(&self, cells: &CellState, psn: Psn) -> PageProperties {
         let (block, index) = self.block_of(psn);
         let (mode, cycles) = (self.blocks[block].mode, self.cycles_of(&self.blocks[block]));
         let programmed = cells.programmed[(psn.get() / self.geometry.slots) as usize];
         let age_s = cells.clock.saturating_sub(programmed);
-        Page { block: block as u32, index, mode, cycles, age_s, reads: cells.reads[block] }
+        PageProperties { block: block as u32, index, mode, cycles, age_s, reads: cells.reads[block] }
     }
 
     /// The errors of the page of a slot, at the time of the latest read; none if the array has no errors.

@@ -15,8 +15,8 @@ use std::{fmt, io};
 use crate::nand::{Geometry, Sector, SectorKind, Spare, Stamp};
 use base::units::{BlockId, Psn, SuperblockId};
 
-use super::preconditioned::Preconditioned;
-use super::{Held, Media, SlotRead};
+use super::preconditioned::PreconditionedSlot;
+use super::{Media, SlotRead, StoredContent};
 #[cfg(test)]
 use super::{Mode, Stream, Target};
 #[cfg(test)]
@@ -38,14 +38,14 @@ impl std::error::Error for DamagedSlot {}
 
 /// The content that follows from a spare area.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Told {
+pub(super) enum ImpliedContent {
     /// The content that preconditioning writes.
-    Preconditioned(Preconditioned),
+    Preconditioned(PreconditionedSlot),
     /// The first sector of a mapping unit of a noted write.
     Run(Stamp),
 }
 
-impl Told {
+impl ImpliedContent {
     /// The stamp of the first sector.
     #[inline]
     pub(super) fn stamp(self) -> Stamp {
@@ -91,11 +91,13 @@ impl<'a> Slot<'a> {
 
     /// True if this content is the one that follows from the spare area.
     #[inline]
-    fn is(self, kind: SectorKind, told: Told) -> bool {
+    fn is(self, kind: SectorKind, told: ImpliedContent) -> bool {
         match (self, told) {
             (Self::Run(first), told) => first == told.stamp(),
-            (Self::Sectors(bytes), Told::Preconditioned(content)) => !kind.is_stamp() && content.is(kind, bytes),
-            (Self::Sectors(_), Told::Run(_)) => false,
+            (Self::Sectors(bytes), ImpliedContent::Preconditioned(content)) => {
+                !kind.is_stamp() && content.is(kind, bytes)
+            }
+            (Self::Sectors(_), ImpliedContent::Run(_)) => false,
         }
     }
 }
@@ -227,9 +229,9 @@ impl Media {
     pub(super) fn read_payload(&self, psn: Psn, spare: Spare, into: &mut [u8]) -> bool {
         if let Some(store) = self.backing.get() {
             match store.read(psn, into) {
-                Held::Stored => {}
-                Held::Derived => Preconditioned::of(spare, self.geometry.sectors).fill(self.kind, into),
-                Held::Damaged => {
+                StoredContent::Stored => {}
+                StoredContent::Derived => PreconditionedSlot::of(spare, self.geometry.sectors).fill(self.kind, into),
+                StoredContent::Damaged => {
                     into.fill(0);
                     return false;
                 }
@@ -273,7 +275,7 @@ impl Media {
             if !self.read_payload(psn, spare, into) {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, DamagedSlot(psn)));
             }
-            is_derived &= Preconditioned::of(spare, self.geometry.sectors).is(self.kind, into);
+            is_derived &= PreconditionedSlot::of(spare, self.geometry.sectors).is(self.kind, into);
         }
         Ok((!is_derived).then_some(Cow::Owned(data)))
     }
@@ -301,15 +303,15 @@ impl Media {
 
     /// The content that follows from a spare area.
     #[inline]
-    pub(super) fn told(&self, spare: Spare) -> Told {
+    pub(super) fn told(&self, spare: Spare) -> ImpliedContent {
         let sectors = self.geometry.sectors;
         if self.kind.is_stamp()
             && let Spare::Data { lpn, version } = spare
             && let Some(first) = self.writes.first(lpn, version, sectors)
         {
-            return Told::Run(first);
+            return ImpliedContent::Run(first);
         }
-        Told::Preconditioned(Preconditioned::of(spare, sectors))
+        ImpliedContent::Preconditioned(PreconditionedSlot::of(spare, sectors))
     }
 
     /// True if the content of a slot follows from its spare area and begins with `first`. Notes the version if it is
@@ -319,7 +321,7 @@ impl Media {
         if let Spare::Data { lpn, version } = spare
             && self.writes.is_new(version)
         {
-            let known = Preconditioned::of(spare, self.geometry.sectors).stamp() == first;
+            let known = PreconditionedSlot::of(spare, self.geometry.sectors).stamp() == first;
             self.writes.note(lpn, version, first, known);
         }
         first == self.told(spare).stamp()

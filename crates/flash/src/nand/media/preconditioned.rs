@@ -7,9 +7,9 @@ use crate::nand::{Sector, SectorKind, Spare, Stamp};
 /// The content that preconditioning writes to a slot: its first sector and the version, or zeros if the slot holds no
 /// data.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Preconditioned(Option<(u64, u32)>);
+pub(super) struct PreconditionedSlot(Option<(u64, u32)>);
 
-impl Preconditioned {
+impl PreconditionedSlot {
     #[inline]
     pub(super) fn of(spare: Spare, sectors: u32) -> Self {
         let Spare::Data { lpn, version } = spare else { return Self(None) };

@@ -19,7 +19,7 @@ const SLOTS: u32 = 8;
 
 /// The first mapping unit of a write, and its first sector.
 #[derive(Clone, Copy, Debug)]
-struct Noted {
+struct WriteStart {
     /// The first mapping unit; `NONE` if the version is not noted.
     lpn: u32,
     first: Stamp,
@@ -32,7 +32,7 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Writes {
     /// The version of the first entry of the list.
     base: u32,
-    entries: Vec<Noted>,
+    entries: Vec<WriteStart>,
     /// The most entries of the list.
     most: usize,
     /// The latest version of any slot whose content is not stored.
@@ -52,7 +52,7 @@ impl Writes {
 
     /// Bytes after `slots` slots were written.
     pub(super) fn memory_of(geometry: &Geometry, kind: SectorKind, slots: u64) -> u64 {
-        growing((Self::new(geometry, kind).most as u64).min(slots), size_of::<Noted>())
+        growing((Self::new(geometry, kind).most as u64).min(slots), size_of::<WriteStart>())
     }
 
     /// True if no version is noted.
@@ -68,7 +68,7 @@ impl Writes {
     /// The first sector of a mapping unit in a slot of this version, if the version is noted.
     #[inline]
     pub(super) fn first(&self, lpn: Lpn, version: u32, sectors: u32) -> Option<Stamp> {
-        let Noted { lpn: begin, first } = *self.entries.get(version.checked_sub(self.base)? as usize)?;
+        let WriteStart { lpn: begin, first } = *self.entries.get(version.checked_sub(self.base)? as usize)?;
         if begin == NONE {
             return None;
         }
@@ -90,17 +90,17 @@ impl Writes {
         }
         self.latest = version;
         if !known {
-            self.add(version, Noted { lpn: lpn.get(), first });
+            self.add(version, WriteStart { lpn: lpn.get(), first });
         }
     }
 
-    fn add(&mut self, version: u32, noted: Noted) {
+    fn add(&mut self, version: u32, noted: WriteStart) {
         if self.entries.is_empty() {
             self.base = version;
         }
         let place = (version - self.base) as usize;
         if place < self.most {
-            self.entries.resize(place, Noted { lpn: NONE, ..noted });
+            self.entries.resize(place, WriteStart { lpn: NONE, ..noted });
             self.entries.push(noted);
         }
     }
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[derive(Clone, Debug)]
-    enum Step {
+    enum MediaOperation {
         /// Programs a block: the block, a logical page, a version and a kind of content.
         Program(u32, u32, u32, u32),
         /// Copies a slot to a block.
@@ -213,13 +213,13 @@ mod tests {
         Save,
     }
 
-    fn step() -> impl Strategy<Value = Step> {
+    fn step() -> impl Strategy<Value = MediaOperation> {
         let block = || 0..BLOCKS;
         prop_oneof![
-            6 => (block(), 0..6_u32, 1..12_u32, 0..5_u32).prop_map(|(b, l, v, k)| Step::Program(b, l, v, k)),
-            3 => (0..BLOCKS * PAGES, block()).prop_map(|(slot, block)| Step::Copy(slot, block)),
-            1 => block().prop_map(Step::Erase),
-            1 => Just(Step::Save),
+            6 => (block(), 0..6_u32, 1..12_u32, 0..5_u32).prop_map(|(b, l, v, k)| MediaOperation::Program(b, l, v, k)),
+            3 => (0..BLOCKS * PAGES, block()).prop_map(|(slot, block)| MediaOperation::Copy(slot, block)),
+            1 => block().prop_map(MediaOperation::Erase),
+            1 => Just(MediaOperation::Save),
         ]
     }
 
@@ -232,27 +232,27 @@ mod tests {
             let mut next = [0; BLOCKS as usize];
             for step in steps {
                 match step {
-                    Step::Program(block, lpn, version, kind) if next[block as usize] < PAGES => {
+                    MediaOperation::Program(block, lpn, version, kind) if next[block as usize] < PAGES => {
                         let page = next[block as usize];
                         next[block as usize] += 1;
                         let sectors = content(kind, lpn, version);
                         prop_assert!(program(&mut media, (SuperblockId::new(block), page), (lpn, version), &sectors));
                         held[(block * PAGES + page) as usize] = Some(sectors);
                     }
-                    Step::Copy(slot, block) if next[block as usize] < PAGES && slot / PAGES != block => {
+                    MediaOperation::Copy(slot, block) if next[block as usize] < PAGES && slot / PAGES != block => {
                         let Some(sectors) = held[slot as usize].clone() else { continue };
                         let page = next[block as usize];
                         next[block as usize] += 1;
                         prop_assert!(media.copy_pages((SuperblockId::new(block), Stream::COPIES), [(Psn::new(slot), page, None)].into_iter()));
                         held[(block * PAGES + page) as usize] = Some(sectors);
                     }
-                    Step::Program(..) | Step::Copy(..) => {}
-                    Step::Erase(block) => {
+                    MediaOperation::Program(..) | MediaOperation::Copy(..) => {}
+                    MediaOperation::Erase(block) => {
                         prop_assert!(media.erase(SuperblockId::new(block)));
                         next[block as usize] = 0;
                         held[(block * PAGES) as usize..][..PAGES as usize].fill(None);
                     }
-                    Step::Save => {
+                    MediaOperation::Save => {
                         let mut saved = Vec::new();
                         media.save(&mut saved).expect("memory can be written");
                         let faults = Faults::new(&FaultSpec::default(), 1);

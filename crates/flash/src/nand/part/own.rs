@@ -173,20 +173,20 @@ impl<'de> Deserialize<'de> for CustomPart {
 }
 
 /// The reason why a part is refused: the fault, a colon, and the remedy.
-struct Refused(String);
+struct PartRefusal(String);
 
-impl fmt::Display for Refused {
+impl fmt::Display for PartRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
 /// The values of the preset, replaced by those that are given.
-fn inherited(name: &str, given: Table, changed: &[String]) -> Result<Table, Refused> {
+fn inherited(name: &str, given: Table, changed: &[String]) -> Result<Table, PartRefusal> {
     let Some(preset) = Part::preset(name) else {
         let known: Vec<&str> = Part::presets().map(|part| part.name.as_str()).collect();
         let meant = base::suggest::did_you_mean(name, known.iter().copied());
-        return Err(Refused(format!("no part is called `{name}`: {meant}use one of {}", known.join(", "))));
+        return Err(PartRefusal(format!("no part is called `{name}`: {meant}use one of {}", known.join(", "))));
     };
     let mut all = Table::try_from(&preset).expect("a part has a form in TOML");
     if !given.contains_key("name") {
@@ -227,7 +227,7 @@ fn with_stand_ins(mut given: Table, missing: &mut Vec<String>) -> Table {
 }
 
 /// Refuses a part with missing values that no key of the array gives.
-fn complete(given: &[String]) -> Result<(), Refused> {
+fn complete(given: &[String]) -> Result<(), PartRefusal> {
     let of_array = |key: &str| OF_ARRAY.iter().any(|(table, of, _)| key.strip_prefix(table) == Some(&format!(".{of}")));
     let missing: Vec<String> =
         keys(&required()).into_iter().filter(|key| !given.contains(key) && !of_array(key)).collect();
@@ -237,7 +237,7 @@ fn complete(given: &[String]) -> Result<(), Refused> {
     let quoted: Vec<String> = missing.iter().map(|key| format!("`{key}`")).collect();
     let verb = if missing.len() == 1 { "is" } else { "are" };
     let remedy = "add them, or name a part whose values hold where they are missing, e.g. like = \"dirik-2009\"";
-    Err(Refused(format!("{} {verb} missing: {remedy}", quoted.join(", "))))
+    Err(PartRefusal(format!("{} {verb} missing: {remedy}", quoted.join(", "))))
 }
 
 /// The keys of a table; keys of inner tables follow the table's name and a dot.

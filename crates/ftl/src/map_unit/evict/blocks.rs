@@ -4,7 +4,7 @@ use std::fmt;
 
 use base::engine::Rng;
 
-use super::super::block_state::Block;
+use super::super::block_state::CacheBlockState;
 
 /// The history of a block, in accesses to its cache.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,10 +21,10 @@ pub(super) struct History {
 /// The blocks of a set that may leave: an [`EvictionPolicy`](super::EvictionPolicy) chooses among them.
 #[derive(Clone, Copy)]
 pub struct CachedBlocks<'a> {
-    pub(super) set: &'a [Block],
+    pub(super) set: &'a [CacheBlockState],
     pub(super) histories: &'a [History],
     pub(super) accesses: u64,
-    pub(super) may_go: &'a dyn Fn(&Block) -> bool,
+    pub(super) may_go: &'a dyn Fn(&CacheBlockState) -> bool,
 }
 
 /// A block of map entries that may leave its cache.
@@ -37,7 +37,7 @@ pub struct CachedBlock<'a> {
 impl CachedBlocks<'_> {
     /// All blocks that may leave, in the order of their places in the set.
     pub fn each(&self) -> impl Iterator<Item = CachedBlock<'_>> {
-        let may_go = |block: &Block| !block.transient && (self.may_go)(block);
+        let may_go = |block: &CacheBlockState| !block.transient && (self.may_go)(block);
         let places = (0..self.set.len()).filter(move |place| may_go(&self.set[*place]));
         places.map(|place| CachedBlock { all: self, place })
     }

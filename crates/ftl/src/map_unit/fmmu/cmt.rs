@@ -10,13 +10,13 @@ use base::units::{Span, Time};
 use super::super::arbiter::Arbiter;
 use super::super::block_entries::BlockEntries;
 use super::super::cache::Cache;
-use super::super::costs::{Charged, Costs};
-use super::super::layout::{self, Layout};
+use super::super::costs::{ConditionalCost, Costs};
+use super::super::layout::{self, MapLayout};
 use super::super::mshrs::{CMT_COND_UPDATE, CMT_LOOKUP, CMT_UPDATE, Mshrs};
 use super::super::questions::Questions;
 use super::super::{Answer, Ask, Counters, Output, Ticket};
 use super::flusher::Flusher;
-use super::packet::{Kind, Request};
+use super::packet::{CtpRequest, PacketKind};
 use super::set_wait_queue::SetWaitQueue;
 use super::sizes::Sizes;
 
@@ -34,8 +34,8 @@ enum Effect {
 /// The first level and its queues.
 #[derive(Clone, Debug)]
 pub(super) struct Cmt {
-    layout: Layout,
-    costs: Charged<Costs>,
+    layout: MapLayout,
+    costs: ConditionalCost<Costs>,
     cache: Cache,
     entries: BlockEntries,
     mshrs: Mshrs<(Ticket, Ask)>,
@@ -59,7 +59,7 @@ impl Cmt {
         let cache = Cache::new(blocks, sizes.cmt_ways, sizes.evict);
         Self {
             layout: sizes.layout,
-            costs: Charged::new(costs),
+            costs: ConditionalCost::new(costs),
             set_wait_queue: SetWaitQueue::new(cache.sets(), sizes.set_wait_queue),
             cache,
             entries: BlockEntries::new(blocks, sizes.layout.block),
@@ -126,11 +126,11 @@ impl Cmt {
     }
 
     /// Ends the step that is due. Returns a request to the CTP and its entries, if the step has one.
-    pub(super) fn finish(&mut self, counters: &mut Counters, out: &mut Output) -> Option<(Request, &[u32])> {
+    pub(super) fn finish(&mut self, counters: &mut Counters, out: &mut Output) -> Option<(CtpRequest, &[u32])> {
         self.until = None;
         let request = |block, kind| {
             let (tvpn, at) = self.layout.page_of(self.cache.key(block));
-            Request { tvpn, at, kind }
+            CtpRequest { tvpn, at, kind }
         };
         match std::mem::replace(&mut self.effect, Effect::Nothing) {
             Effect::Nothing => None,
@@ -139,8 +139,8 @@ impl Cmt {
                 out.answers.push((ticket, answer));
                 None
             }
-            Effect::Load(block) => Some((request(block, Kind::Load(block)), &[])),
-            Effect::Flush(block) => Some((request(block, Kind::Flush), self.entries.of(block))),
+            Effect::Load(block) => Some((request(block, PacketKind::Load(block)), &[])),
+            Effect::Flush(block) => Some((request(block, PacketKind::Flush), self.entries.of(block))),
         }
     }
 

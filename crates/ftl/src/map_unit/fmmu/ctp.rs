@@ -10,10 +10,10 @@ use flash::nand::Image;
 
 use super::super::arbiter::Arbiter;
 use super::super::cache::Cache;
-use super::super::costs::{Charged, Costs};
+use super::super::costs::{ConditionalCost, Costs};
 use super::super::pages::Pages;
 use super::super::{Counters, Job, Output};
-use super::packet::{Kind, Request};
+use super::packet::{CtpRequest, PacketKind};
 use super::registers::Registers;
 use super::requests::Requests;
 use super::sizes::Sizes;
@@ -38,7 +38,7 @@ const REQUESTS: usize = 2;
 /// The second level and its queues.
 #[derive(Clone, Debug)]
 pub(super) struct Ctp {
-    costs: Charged<Costs>,
+    costs: ConditionalCost<Costs>,
     width: usize,
     cache: Cache,
     pages: Pages,
@@ -65,7 +65,7 @@ impl Ctp {
         let cache = Cache::new(blocks, sizes.ctp_ways, sizes.evict);
         let width = sizes.layout.block as usize;
         Self {
-            costs: Charged::new(costs),
+            costs: ConditionalCost::new(costs),
             width,
             requests: Requests::new(width, cache.sets(), sizes.set_wait_queue),
             cache,
@@ -267,8 +267,8 @@ impl Ctp {
         let (block, served) = self.serving.expect("a block being served");
         let request = self.registers.of(block)[served];
         match request.kind {
-            Kind::Load(cmt) => self.effect = Effect::Respond { block, at: request.at, cmt },
-            Kind::Flush => {
+            PacketKind::Load(cmt) => self.effect = Effect::Respond { block, at: request.at, cmt },
+            PacketKind::Flush => {
                 let entries = self.registers.entries(block);
                 let into = &mut self.pages.change(block)[request.at..];
                 into.iter_mut().zip(entries).for_each(|(entry, new)| *entry = new);
@@ -282,7 +282,7 @@ impl Ctp {
             self.requests.resume();
             self.requests.set_wait_queue.note_change(self.cache.set_of(block));
         }
-        self.writes_back = request.kind == Kind::Flush;
+        self.writes_back = request.kind == PacketKind::Flush;
         self.costs.list + self.costs.entry * self.width as u64
     }
 
@@ -311,7 +311,7 @@ impl Ctp {
                 cost
             }
         };
-        self.writes_back = request.kind == Kind::Flush;
+        self.writes_back = request.kind == PacketKind::Flush;
         Some(cost)
     }
 
@@ -334,13 +334,13 @@ impl Ctp {
             return None;
         }
         self.requests.take_from_set(request);
-        self.writes_back = request.kind == Kind::Flush;
+        self.writes_back = request.kind == PacketKind::Flush;
         cost
     }
 
     /// Executes a request, or keeps it in a block that waits for its page; none if neither is possible. `from` is the
     /// set in whose wait queue the request is; without a set the request is in the queue from the CMT.
-    fn carry_out(&mut self, request: Request, from: Option<u32>, counters: &mut Counters) -> Option<Span> {
+    fn carry_out(&mut self, request: CtpRequest, from: Option<u32>, counters: &mut Counters) -> Option<Span> {
         let (tag, entries) = (self.costs.tag * self.cache.ways(), self.costs.entry * self.width as u64);
         let mut cost = self.costs.packet + tag;
         match self.cache.find(request.tvpn) {
@@ -349,8 +349,8 @@ impl Ctp {
                 self.cache.touch(block);
                 cost += entries;
                 match request.kind {
-                    Kind::Load(cmt) => self.effect = Effect::Respond { block, at: request.at, cmt },
-                    Kind::Flush => {
+                    PacketKind::Load(cmt) => self.effect = Effect::Respond { block, at: request.at, cmt },
+                    PacketKind::Flush => {
                         let entries = self.requests.entries(from);
                         let into = &mut self.pages.change(block)[request.at..];
                         into.iter_mut().zip(entries).for_each(|(entry, new)| *entry = new);
@@ -391,11 +391,11 @@ impl Ctp {
     }
 
     /// Keeps a request in the registers of the block that waits for its page; none if they are full.
-    fn log(&mut self, block: usize, request: Request, from: Option<u32>) -> Option<Span> {
+    fn log(&mut self, block: usize, request: CtpRequest, from: Option<u32>) -> Option<Span> {
         if !self.registers.push(block, request) {
             return None;
         }
-        if request.kind == Kind::Flush {
+        if request.kind == PacketKind::Flush {
             self.registers.extend(block, self.requests.entries(from));
         }
         Some(self.costs.list)

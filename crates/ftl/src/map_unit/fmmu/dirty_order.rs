@@ -4,7 +4,7 @@
 //! neither this removal nor the search for the oldest page of a set visits other pages.
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Link {
+struct ListLink {
     older: Option<u32>,
     newer: Option<u32>,
     /// The number of the page, which grows: of two pages the page that became dirty first has the lower number.
@@ -14,7 +14,7 @@ struct Link {
 /// The blocks with dirty pages.
 #[derive(Clone, Debug)]
 pub(super) struct DirtyOrder {
-    links: Vec<Link>,
+    links: Vec<ListLink>,
     oldest: Option<u32>,
     newest: Option<u32>,
     len: usize,
@@ -23,7 +23,7 @@ pub(super) struct DirtyOrder {
 
 impl DirtyOrder {
     pub(super) fn new(blocks: u32) -> Self {
-        Self { links: vec![Link::default(); blocks as usize], oldest: None, newest: None, len: 0, number: 0 }
+        Self { links: vec![ListLink::default(); blocks as usize], oldest: None, newest: None, len: 0, number: 0 }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -44,7 +44,7 @@ impl DirtyOrder {
     pub(super) fn push(&mut self, block: u32) {
         self.number += 1;
         let older = self.newest.replace(block);
-        self.links[block as usize] = Link { older, newer: None, number: self.number };
+        self.links[block as usize] = ListLink { older, newer: None, number: self.number };
         match older {
             Some(older) => self.links[older as usize].newer = Some(block),
             None => self.oldest = Some(block),
@@ -54,7 +54,7 @@ impl DirtyOrder {
 
     /// Removes a block that became clean.
     pub(super) fn remove(&mut self, block: u32) {
-        let Link { older, newer, .. } = self.links[block as usize];
+        let ListLink { older, newer, .. } = self.links[block as usize];
         match older {
             Some(older) => self.links[older as usize].newer = newer,
             None => self.oldest = newer,

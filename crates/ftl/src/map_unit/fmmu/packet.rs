@@ -2,15 +2,15 @@
 
 /// A request that the CMT sends to the CTP.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Request {
+pub(super) struct CtpRequest {
     pub(super) tvpn: u32,
     /// The offset of the block in its page.
     pub(super) at: usize,
-    pub(super) kind: Kind,
+    pub(super) kind: PacketKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PacketKind {
     /// Asks for the entries of the page, to fill this block of the CMT.
     Load(usize),
     /// Brings the entries of a block of the CMT; they follow the request.

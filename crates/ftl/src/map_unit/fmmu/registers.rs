@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::super::mshrs::{CTP_REQUEST, Mshrs};
-use super::packet::{Kind, Request};
+use super::packet::{CtpRequest, PacketKind};
 use super::requests::newest;
 
 /// The registers of all blocks, which hold requests until their page has arrived.
@@ -11,7 +11,7 @@ use super::requests::newest;
 pub(super) struct Registers {
     /// Entries of a flushed block.
     width: usize,
-    mshrs: Mshrs<Request>,
+    mshrs: Mshrs<CtpRequest>,
     /// The entries of the flushes among the registers of each block.
     flushed: Vec<VecDeque<u32>>,
 }
@@ -24,8 +24,8 @@ impl Registers {
 
     /// Adds a request to a block. Returns false if the block has no room.
     #[inline]
-    pub(super) fn push(&mut self, block: usize, request: Request) -> bool {
-        let entries = if request.kind == Kind::Flush { self.width } else { 0 };
+    pub(super) fn push(&mut self, block: usize, request: CtpRequest) -> bool {
+        let entries = if request.kind == PacketKind::Flush { self.width } else { 0 };
         self.mshrs.push(block, CTP_REQUEST + entries as u32 * 4, request)
     }
 
@@ -36,7 +36,7 @@ impl Registers {
 
     /// The requests of a block, in order.
     #[inline]
-    pub(super) fn of(&self, block: usize) -> &[Request] {
+    pub(super) fn of(&self, block: usize) -> &[CtpRequest] {
         self.mshrs.of(block)
     }
 

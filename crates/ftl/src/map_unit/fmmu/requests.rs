@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::packet::{Kind, Request};
+use super::packet::{CtpRequest, PacketKind};
 use super::set_wait_queue::SetWaitQueue;
 
 /// The queue to the CTP, and the requests that wait for a block of their set.
@@ -10,12 +10,12 @@ use super::set_wait_queue::SetWaitQueue;
 pub(super) struct Requests {
     /// Entries of a flushed block.
     width: usize,
-    queue: VecDeque<Request>,
+    queue: VecDeque<CtpRequest>,
     payload: VecDeque<u32>,
     /// True if the first request cannot proceed before an event frees a block.
     stalled: bool,
     /// Requests that wait for a block of their set, and the entries of the flushes among them.
-    pub(super) set_wait_queue: SetWaitQueue<Request>,
+    pub(super) set_wait_queue: SetWaitQueue<CtpRequest>,
     set_payload: Vec<VecDeque<u32>>,
     flushes_in_sets: usize,
 }
@@ -33,8 +33,8 @@ impl Requests {
         }
     }
 
-    pub(super) fn push(&mut self, request: Request, entries: &[u32]) {
-        if request.kind == Kind::Flush {
+    pub(super) fn push(&mut self, request: CtpRequest, entries: &[u32]) {
+        if request.kind == PacketKind::Flush {
             self.payload.extend(entries);
         }
         self.queue.push_back(request);
@@ -58,7 +58,7 @@ impl Requests {
 
     /// The first request of the queue.
     #[inline]
-    pub(super) fn first(&self) -> Request {
+    pub(super) fn first(&self) -> CtpRequest {
         *self.queue.front().expect("a request")
     }
 
@@ -84,7 +84,7 @@ impl Requests {
     pub(super) fn move_to_set(&mut self, set: u32) {
         let request = self.first();
         self.set_wait_queue.push(set, request);
-        if request.kind == Kind::Flush {
+        if request.kind == PacketKind::Flush {
             self.flushes_in_sets += 1;
             self.set_payload[set as usize].extend(self.payload.drain(..self.width));
         }
@@ -92,9 +92,9 @@ impl Requests {
     }
 
     /// Removes the request of a set, which has been executed.
-    pub(super) fn take_from_set(&mut self, request: Request) {
+    pub(super) fn take_from_set(&mut self, request: CtpRequest) {
         self.set_wait_queue.went_on();
-        self.flushes_in_sets -= usize::from(request.kind == Kind::Flush);
+        self.flushes_in_sets -= usize::from(request.kind == PacketKind::Flush);
     }
 
     /// The entries of the first flush of a set, or of the queue if no set is given.
@@ -118,12 +118,12 @@ impl Requests {
 /// another.
 pub(super) fn newest<'a>(
     width: usize,
-    requests: impl DoubleEndedIterator<Item = &'a Request>,
+    requests: impl DoubleEndedIterator<Item = &'a CtpRequest>,
     payload: &VecDeque<u32>,
     (tvpn, at): (u32, usize),
 ) -> Option<u32> {
     let mut end = payload.len();
-    for request in requests.rev().filter(|request| request.kind == Kind::Flush) {
+    for request in requests.rev().filter(|request| request.kind == PacketKind::Flush) {
         end -= width;
         // The flush that was sent last has the newest value.
         if request.tvpn == tvpn && (request.at..request.at + width).contains(&at) {

@@ -1,12 +1,12 @@
 //! The sizes of the two levels and of the queue between them, and the eviction policy.
 
 use super::super::evict::EvictSpec;
-use super::super::layout::Layout;
+use super::super::layout::MapLayout;
 
 /// The sizes that a description of FMMU gives, resolved to numbers of blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
-    pub(crate) layout: Layout,
+    pub(crate) layout: MapLayout,
     pub(crate) cmt_blocks: u32,
     pub(crate) cmt_ways: u32,
     pub(crate) ctp_blocks: u32,

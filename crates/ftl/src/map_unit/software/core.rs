@@ -14,9 +14,9 @@ mod waiting;
 use base::units::{Span, Time};
 use flash::nand::Image;
 
-use super::super::backing::{Backing, Cause, Plan, Step};
+use super::super::backing::{Backing, Cause, Plan, StepResult};
 use super::super::cache::Cache;
-use super::super::costs::{Charged, Costs};
+use super::super::costs::{ConditionalCost, Costs};
 use super::super::entry::encode;
 use super::super::questions::Questions;
 use super::super::{Answer, Ask, Asker, Counters, Job, Output, Parts, Ticket};
@@ -34,7 +34,7 @@ enum Next {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Running {
+struct RunningTask {
     task: usize,
     until: Time,
     store: Option<u32>,
@@ -45,7 +45,7 @@ struct Running {
 #[derive(Clone, Debug)]
 pub(super) struct Core<B> {
     partition: Partition,
-    costs: Charged<Costs>,
+    costs: ConditionalCost<Costs>,
     /// True if one load of a page serves all tasks that need the page.
     shared_loads: bool,
     cmt: Cmt,
@@ -54,7 +54,7 @@ pub(super) struct Core<B> {
     tasks: Tasks,
     /// The content of a page that was never written; all such pages share it.
     empty: Image,
-    running: Option<Running>,
+    running: Option<RunningTask>,
     draining: bool,
     /// Loads in progress.
     loads: u64,
@@ -67,7 +67,7 @@ impl<B: Backing> Core<B> {
         let pages = plan.layout.pages().div_ceil(plan.cores);
         Self {
             partition: Partition::new(plan.layout, index, plan.cores),
-            costs: Charged::new(plan.costs),
+            costs: ConditionalCost::new(plan.costs),
             shared_loads: plan.shared_loads,
             cmt: Cmt::new(cache, plan.layout.block, pages),
             questions: Questions::new(),
@@ -159,7 +159,7 @@ impl<B: Backing> Core<B> {
 
     /// Ends the step that was due at `now`, and starts the next one.
     pub(super) fn finish(&mut self, now: Time, out: &mut Output) {
-        let Running { task, store, next, .. } = self.running.take().expect("a step that is due");
+        let RunningTask { task, store, next, .. } = self.running.take().expect("a step that is due");
         if let Some(tvpn) = store {
             self.counters.stores += 1;
             out.jobs.push(Job::Store(tvpn));
@@ -229,7 +229,7 @@ impl<B: Backing> Core<B> {
                     // If a search turned out to be unnecessary, its step counts for the question.
                     let searches = matches!(next, Next::Step(Stage::Merge(..)));
                     self.counters.count_work(0, cost, merges || searches);
-                    self.running = Some(Running { task, until: now + cost, store, next });
+                    self.running = Some(RunningTask { task, until: now + cost, store, next });
                 }
                 Err(cause) => self.tasks.waiting.wait(task, cause),
             }
@@ -305,7 +305,7 @@ impl<B: Backing> Core<B> {
             Stage::Merge(tvpn, wanted) => self.merge(task, tvpn, wanted),
             Stage::Fetch(block) => self.fetch(task, block, Span::ZERO),
             Stage::Evict => match self.backing.evict(&self.costs) {
-                Some(Step { cost, store, .. }) => Ok((cost, store, Next::Done(None))),
+                Some(StepResult { cost, store, .. }) => Ok((cost, store, Next::Done(None))),
                 None if self.backing.is_clean() => Ok((Span::ZERO, None, Next::Done(None))),
                 None => Err(Cause::Buffer),
             },

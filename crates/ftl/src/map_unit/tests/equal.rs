@@ -7,9 +7,9 @@ use proptest::sample::select;
 use super::super::backing::Plan;
 use super::super::evict::EvictSpec;
 use super::super::fmmu::{Fmmu, Sizes};
-use super::super::layout::Layout;
-use super::super::uncached::Uncached;
-use super::super::{AnyMapUnit, Ask, Asker, Costs, Table};
+use super::super::layout::MapLayout;
+use super::super::uncached::UncachedMap;
+use super::super::{AnyMapUnit, Ask, Asker, Costs, MapTable};
 use super::rig::Rig;
 use crate::own::Name;
 
@@ -34,8 +34,8 @@ pub(super) struct Small {
 }
 
 impl Small {
-    fn layout(&self) -> Layout {
-        Layout::new(self.units, self.block * self.blocks_in_page, self.block)
+    fn layout(&self) -> MapLayout {
+        MapLayout::new(self.units, self.block * self.blocks_in_page, self.block)
     }
 
     fn costs(&self, timed: Costs) -> Costs {
@@ -90,8 +90,8 @@ impl Small {
     fn every(&self) -> [(&'static str, AnyMapUnit); 6] {
         let service = Span::from_ns(if self.timed { 70 } else { 0 });
         [
-            ("table", Table::new(self.layout(), service).into()),
-            ("uncached", Uncached::new(self.layout(), service).into()),
+            ("table", MapTable::new(self.layout(), service).into()),
+            ("uncached", UncachedMap::new(self.layout(), service).into()),
             ("dftl", self.dftl(false)),
             ("dftl, shared loads", self.dftl(true)),
             ("cdftl", self.cdftl()),

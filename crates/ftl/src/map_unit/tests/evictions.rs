@@ -102,13 +102,13 @@ fn random_chooses_every_block() {
 
 #[test]
 fn a_policy_of_the_program_that_chooses_none_evicts_the_first() {
-    struct Nothing;
-    impl EvictionPolicy for Nothing {
+    struct NoChoice;
+    impl EvictionPolicy for NoChoice {
         fn choose<'c>(&self, _: &'c CachedBlocks<'_>, _: &mut Rng) -> Option<CachedBlock<'c>> {
             None
         }
     }
-    register_eviction_policy("nothing", "1", Nothing).expect("a new name");
+    register_eviction_policy("nothing", "1", NoChoice).expect("a new name");
     register_eviction_policy("frequent", "1", |block: &CachedBlock<'_>| f64::from(block.uses())).expect("new");
     let own = |name| EvictSpec::Own { name: Name::from(name), version: None };
     assert_eq!(fill(&mut cache(own("nothing")), 9).0, Some(0));

@@ -9,7 +9,7 @@ use flash::nand::Image;
 use super::super::{Answer, AnyMapUnit, Ask, Asker, Counters, Job, MapUnit, Output, Ticket, encode};
 
 /// The result of a flash operation that ends.
-enum Done {
+enum FlashResult {
     Load(u32, Option<Vec<u32>>),
     Store(u32, Vec<u32>),
 }
@@ -21,7 +21,7 @@ pub(super) struct Rig {
     pub(super) plain: Vec<Option<Psn>>,
     pub(super) images: Vec<Option<Vec<u32>>>,
     page: usize,
-    flash: BTreeMap<(Time, u64), Done>,
+    flash: BTreeMap<(Time, u64), FlashResult>,
     /// The longest latency of flash.
     latency: Span,
     rng: Rng,
@@ -89,8 +89,8 @@ impl Rig {
         self.now = at;
         while let Some(entry) = self.flash.first_entry().filter(|entry| entry.key().0 <= at) {
             match entry.remove() {
-                Done::Load(tvpn, image) => self.unit.loaded(at, tvpn, image.map(Image::new).as_ref()),
-                Done::Store(tvpn, image) => {
+                FlashResult::Load(tvpn, image) => self.unit.loaded(at, tvpn, image.map(Image::new).as_ref()),
+                FlashResult::Store(tvpn, image) => {
                     self.images[tvpn as usize] = Some(image);
                     self.unit.stored(at, tvpn);
                 }
@@ -123,17 +123,17 @@ impl Rig {
             self.issued.push(job);
             let (Job::Load(tvpn) | Job::LoadPart { page: tvpn, .. } | Job::Store(tvpn)) = job;
             // Only DFTL has two loads of a page in progress at once.
-            let busy = |done: &Done| match done {
-                Done::Load(page, _) => {
+            let busy = |done: &FlashResult| match done {
+                FlashResult::Load(page, _) => {
                     *page == tvpn && !(self.loads_twice && matches!(job, Job::Load(_) | Job::LoadPart { .. }))
                 }
-                Done::Store(page, _) => *page == tvpn,
+                FlashResult::Store(page, _) => *page == tvpn,
             };
             assert!(!self.flash.values().any(busy), "one job for a page at a time: {:?}", self.issued);
             // A read returns the content at the time it was sent.
             let done = match job {
-                Job::Load(_) | Job::LoadPart { .. } => Done::Load(tvpn, self.images[tvpn as usize].clone()),
-                Job::Store(_) => Done::Store(tvpn, self.unit.image(tvpn).to_vec()),
+                Job::Load(_) | Job::LoadPart { .. } => FlashResult::Load(tvpn, self.images[tvpn as usize].clone()),
+                Job::Store(_) => FlashResult::Store(tvpn, self.unit.image(tvpn).to_vec()),
             };
             let takes = Span::from_ps(self.rng.below(self.latency.as_ps() + 1));
             self.jobs += 1;

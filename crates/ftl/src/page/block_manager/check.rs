@@ -4,7 +4,7 @@ use base::units::SuperblockId;
 use flash::nand::{Media, Stream};
 
 use super::BlockManager;
-use super::table::State;
+use super::table::SuperblockState;
 
 impl BlockManager {
     /// Checks that every superblock has one use, and that a failing one waits only to be emptied.
@@ -15,34 +15,39 @@ impl BlockManager {
             let (state, pool) = (self.table.state(superblock), self.pool_of(superblock));
             let known = self.victims[self.kind_in(pool)].valid(superblock);
             let is_set_aside = self.is_set_aside(superblock);
-            let expected = (state == State::Closed && !is_set_aside).then(|| self.occupied(superblock));
+            let expected = (state == SuperblockState::Closed && !is_set_aside).then(|| self.occupied(superblock));
             assert_eq!(known, expected, "valid units of {superblock}, as the choice of victims knows them");
-            usable[pool as usize] += u32::from(state != State::Bad && !is_set_aside);
-            if state != State::Bad {
+            usable[pool as usize] += u32::from(state != SuperblockState::Bad && !is_set_aside);
+            if state != SuperblockState::Bad {
                 missing_slots[pool as usize] += self.missing_slots(superblock);
                 let missing = self.layout.missing(media, superblock);
                 assert_eq!(self.table.missing(superblock), missing, "the member that {superblock} goes on without");
             }
-            free += u64::from(state == State::Free);
+            free += u64::from(state == SuperblockState::Free);
             let in_dead_die = || self.layout.present(media, superblock).any(|member| self.knows_as_dead(member));
-            if state == State::Closed && !self.table.is_failing(superblock) && in_dead_die() {
+            if state == SuperblockState::Closed && !self.table.is_failing(superblock) && in_dead_die() {
                 let waits = self.dead_dies.waits(superblock);
                 assert!(waits, "{superblock} keeps its data in a failed die");
             }
             if self.table.is_failing(superblock) {
                 // The superblock will go on without the bad member.
-                let shrinks = state == State::Erasing && self.shrinks(superblock);
-                let takes_data = matches!(state, State::Free | State::Open | State::Erasing) && !shrinks;
+                let shrinks = state == SuperblockState::Erasing && self.shrinks(superblock);
+                let takes_data =
+                    matches!(state, SuperblockState::Free | SuperblockState::Open | SuperblockState::Erasing)
+                        && !shrinks;
                 assert!(!takes_data, "a program failed in {superblock}, and it is {state:?}");
                 let waits = self.pools[pool as usize].gc.failing.contains(&superblock);
-                assert!(state != State::Closed || waits, "a program failed in {superblock}, which nobody empties");
+                assert!(
+                    state != SuperblockState::Closed || waits,
+                    "a program failed in {superblock}, which nobody empties"
+                );
             }
         }
         for (i, pool) in self.pools.iter().enumerate() {
             assert_eq!(pool.usable, usable[i], "superblocks of pool {i} that are not bad");
             assert_eq!(pool.missing_slots, missing_slots[i], "slots that superblocks of pool {i} lack");
             for (erases, superblock) in pool.free.entries() {
-                assert_eq!(self.table.state(superblock), State::Free, "state of {superblock}, which is free");
+                assert_eq!(self.table.state(superblock), SuperblockState::Free, "state of {superblock}, which is free");
                 assert!(self.layout.is_erased(media, superblock), "{superblock} is free, and not erased");
                 assert_eq!(
                     erases,
@@ -52,7 +57,7 @@ impl BlockManager {
             }
             for open in pool.open.each().flatten() {
                 let state = self.table.state(open.superblock);
-                assert_eq!(state, State::Open, "state of {}, which pool {i} writes to", open.superblock);
+                assert_eq!(state, SuperblockState::Open, "state of {}, which pool {i} writes to", open.superblock);
             }
             let copies = (0..pool.copies.number() + 1).map(Stream::copies).filter(|_| !pool.copies.is_host());
             for stream in (0..pool.queue.others.len() as u8).map(Stream::host).chain(copies) {

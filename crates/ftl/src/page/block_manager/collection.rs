@@ -38,7 +38,7 @@ pub(in crate::page) struct Collection {
     pub(in crate::page) failing: Vec<SuperblockId>,
     /// Superblocks whose data is to be moved because a power cut has torn the parity of a stripe.
     pub(in crate::page) unprotected: Vec<SuperblockId>,
-    pub(in crate::page) levelling: Levelling,
+    pub(in crate::page) levelling: StaticLevelling,
 }
 
 impl Collection {
@@ -51,7 +51,7 @@ impl Collection {
 
 /// Static wear levelling of one pool.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::page) struct Levelling {
+pub(in crate::page) struct StaticLevelling {
     /// True if the next superblock for copies is the most worn free one.
     pub(in crate::page) want_worn: bool,
     /// True if a check has found a lagging superblock, which waits until the victims have gone: their last copies are

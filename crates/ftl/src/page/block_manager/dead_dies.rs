@@ -12,7 +12,7 @@ use base::units::{Bytes, DieId, Psn, Rate, SECTOR, SuperblockId, Time};
 use flash::nand::Stream;
 
 use super::BlockManager;
-use super::table::State;
+use super::table::SuperblockState;
 use crate::event::Event;
 use crate::page::PageConfig;
 use crate::port::Flash;
@@ -114,9 +114,9 @@ impl BlockManager {
             match self.table.state(superblock) {
                 // The end of a pending erase finds that the die has failed.
                 _ if lost.is_empty() => {}
-                State::Bad | State::Victim | State::Erasing => {}
-                State::Free => self.shrink_free(flash, superblock, &lost),
-                State::Open | State::Full | State::Closed => {
+                SuperblockState::Bad | SuperblockState::Victim | SuperblockState::Erasing => {}
+                SuperblockState::Free => self.shrink_free(flash, superblock, &lost),
+                SuperblockState::Open | SuperblockState::Full | SuperblockState::Closed => {
                     if !self.planted.is(Sabotage::DeadDieLeft) || superblock.get() % 4 != 1 {
                         self.dead_dies.waiting.push_back(superblock);
                     }
@@ -163,7 +163,7 @@ impl BlockManager {
     /// The index in `waiting` of the first superblock of a pool that takes no more programs.
     fn first_to_rebuild(&self, pool: u32) -> Option<usize> {
         let is_ready = |superblock: &SuperblockId| {
-            self.pool_of(*superblock) == pool && self.table.state(*superblock) == State::Closed
+            self.pool_of(*superblock) == pool && self.table.state(*superblock) == SuperblockState::Closed
         };
         self.dead_dies.waiting.iter().position(is_ready)
     }

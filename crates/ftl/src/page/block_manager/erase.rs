@@ -8,8 +8,8 @@ use base::units::SuperblockId;
 use flash::backend::{Cause, Class};
 
 use super::BlockManager;
-use super::table::State;
-use crate::page::Kind;
+use super::table::SuperblockState;
+use crate::page::ListPurpose;
 use crate::port::Flash;
 use crate::sabotage::Sabotage;
 
@@ -34,12 +34,12 @@ impl BlockManager {
             return self.retire(flash, pool, superblock);
         }
         self.pools[pool as usize].gc.erases += 1;
-        self.table.set_state(superblock, State::Erasing);
+        self.table.set_state(superblock, SuperblockState::Erasing);
         self.erase_member(flash, self.layout.first_member(flash.backend.media(), superblock), cause);
     }
 
     pub(super) fn erase_member(&self, flash: &mut Flash<'_>, member: SuperblockId, cause: Cause) {
-        let list = flash.backend.open_list(Class::Other, Kind::Erase as u32);
+        let list = flash.backend.open_list(Class::Other, ListPurpose::Erase as u32);
         flash.backend.add_erase(list, cause, member);
         flash.submit(list);
     }
@@ -48,7 +48,7 @@ impl BlockManager {
         for member in self.layout.members(superblock) {
             flash.backend.media_mut().retire(member);
         }
-        self.table.set_state(superblock, State::Bad);
+        self.table.set_state(superblock, SuperblockState::Bad);
         self.note_gone(pool, superblock);
         let missing = self.missing_slots(superblock);
         *self.usable_with(pool, superblock) -= 1;

@@ -12,8 +12,8 @@ use flash::backend::{Cause, Class, Command, List, Op, Slot};
 use flash::nand::{Media, Spare, Target};
 
 use super::BlockManager;
-use super::table::State;
-use crate::page::Kind;
+use super::table::SuperblockState;
+use crate::page::ListPurpose;
 use crate::page::layout::StripePlace;
 use crate::port::Flash;
 use crate::sabotage::Sabotage;
@@ -195,11 +195,14 @@ impl BlockManager {
         let (member, _) = self.place_of_parity(superblock, number)?;
         // A failed superblock or member may have nothing left to protect. A stripe whose parity finds no place is moved
         // with its superblock.
-        let is_gone = matches!(self.table.state(superblock), State::Erasing | State::Bad | State::Free);
+        let is_gone = matches!(
+            self.table.state(superblock),
+            SuperblockState::Erasing | SuperblockState::Bad | SuperblockState::Free
+        );
         if is_gone || flash.backend.media().is_failing(member) {
             return None;
         }
-        let list = flash.backend.open_list(Class::Other, Kind::Parity as u32);
+        let list = flash.backend.open_list(Class::Other, ListPurpose::Parity as u32);
         // The programs of the first stripe already run one after the other.
         let before = if number > 0 { &stripe.programs[..] } else { &[] };
         self.program_parity(flash, list, (superblock, number), &stripe.content, before);
@@ -254,7 +257,8 @@ impl BlockManager {
             // The data of a superblock with a member in a failed die is moved anyway.
             let is_dead =
                 self.layout.present(flash.backend.media(), superblock).any(|of| flash.backend.media().is_dead(of));
-            if self.table.state(superblock) == State::Closed && !self.table.is_failing(superblock) && !is_dead {
+            if self.table.state(superblock) == SuperblockState::Closed && !self.table.is_failing(superblock) && !is_dead
+            {
                 self.complete_stripes_of(flash, superblock);
             }
         }
@@ -280,7 +284,7 @@ impl BlockManager {
     /// The superblock of a pool that is moved next because a stripe of it has no parity, if its data finds a place.
     pub(in crate::page) fn next_unprotected(&mut self, pool: u32) -> Option<SuperblockId> {
         while let Some(superblock) = self.pools[pool as usize].gc.unprotected.last().copied() {
-            let is_closed = self.table.state(superblock) == State::Closed;
+            let is_closed = self.table.state(superblock) == SuperblockState::Closed;
             let free = self.pools[pool as usize].free.len();
             if is_closed && !self.copies_fit(pool, free, self.table.valid(superblock)) {
                 return None;
@@ -325,7 +329,7 @@ impl BlockManager {
             for (slot, psn) in &held {
                 content[*slot as usize] = content[*slot as usize].with(flash.backend.media().spare(*psn));
             }
-            let list = flash.backend.open_list(Class::Other, Kind::Parity as u32);
+            let list = flash.backend.open_list(Class::Other, ListPurpose::Parity as u32);
             let reads = self.add_reads(flash, list, held.into_iter().map(|(_, psn)| psn), |read| read);
             self.table.pin_times(superblock, reads.len() as u32);
             self.program_parity(flash, list, (superblock, stripe), &content, &reads);

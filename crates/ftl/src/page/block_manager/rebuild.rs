@@ -36,7 +36,7 @@ impl Rebuilds {
 
 /// The other slots of a stripe, from which a slot is rebuilt.
 #[derive(Clone, Debug)]
-pub(in crate::page) struct Others {
+pub(in crate::page) struct SurvivingSlots {
     pub(in crate::page) slots: Vec<Psn>,
     /// True if the slot of the parity is among `slots`. Otherwise the parity is in RAM.
     with_parity: bool,
@@ -190,7 +190,7 @@ impl BlockManager {
 
     /// The other slots of a slot's stripe, if the slot can be rebuilt from them: the parity of the stripe is on flash,
     /// or still in RAM.
-    pub(in crate::page) fn others_of(&self, media: &Media, psn: Psn) -> Option<Others> {
+    pub(in crate::page) fn others_of(&self, media: &Media, psn: Psn) -> Option<SurvivingSlots> {
         let (parity, striping) = (self.parity.as_ref()?, self.layout.striping.as_ref()?);
         let place = striping.place(&self.layout.array, psn);
         let slot_of = |unit| striping.slot(&self.layout.array, StripePlace { unit, ..place });
@@ -209,7 +209,7 @@ impl BlockManager {
         }
         // Padding holds no data, and a slot that is not programmed yet is in RAM.
         let slots = others.filter(|other| matches!(media.spare(*other), Spare::Data { .. })).collect();
-        Some(Others { slots, with_parity })
+        Some(SurvivingSlots { slots, with_parity })
     }
 
     /// Checks that a slot and the other slots of its stripe have the spare areas that their parity was made of.
@@ -217,7 +217,7 @@ impl BlockManager {
     /// # Panics
     ///
     /// If a spare area differs: the slot would be rebuilt wrongly.
-    pub(in crate::page) fn check_rebuilt(&self, media: &Media, psn: Psn, others: &Others) {
+    pub(in crate::page) fn check_rebuilt(&self, media: &Media, psn: Psn, others: &SurvivingSlots) {
         if others.with_parity {
             let slots = others.slots.iter().chain([&psn]);
             let sum = slots.fold(SlotParity::default(), |sum, psn| sum.with(media.spare(*psn)));

@@ -223,7 +223,7 @@ impl BlockManager {
 #[cfg(test)]
 mod tests {
     use base::engine::Rng;
-    use flash::nand::Failing;
+    use flash::nand::FaultKind;
 
     use super::*;
     use crate::PageConfig;
@@ -302,7 +302,7 @@ mod tests {
     fn a_failed_program_leaves_a_reclaim_unit_before_it_is_full() {
         let mut rig = drive("handles = 2");
         write(&mut rig, 1, 0..3);
-        rig.backend.media_mut().faults_mut().fail_soon(Failing::Program, 0);
+        rig.backend.media_mut().faults_mut().fail_soon(FaultKind::Program, 0);
         write(&mut rig, 1, 3..5);
         let of = counters(&rig);
         assert_eq!((of.handles[1].partial_superblocks, of.handles[0].partial_superblocks), (1, 0));

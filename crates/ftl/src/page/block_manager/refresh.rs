@@ -10,7 +10,7 @@ use base::units::{Psn, Span, SuperblockId, Time};
 use flash::nand::Media;
 
 use super::BlockManager;
-use super::table::State;
+use super::table::SuperblockState;
 use crate::event::Event;
 use crate::page::{PageConfig, RefreshCounters, RefreshSpec};
 use crate::port::Flash;
@@ -113,7 +113,7 @@ impl BlockManager {
     fn judge_page(&mut self, media: &Media, psn: Psn) {
         let (superblock, _) = self.layout.locate(psn);
         let pool = self.pool_of(superblock);
-        let is_closed = self.table.state(superblock) == State::Closed;
+        let is_closed = self.table.state(superblock) == SuperblockState::Closed;
         let Some(refresh) = &mut self.refresh else { return };
         if !is_closed || refresh.states[superblock.index()] != Need::None || !refresh.exceeds(media, psn) {
             return;
@@ -154,7 +154,7 @@ impl BlockManager {
             let need = self.refresh.as_ref()?.states[superblock.index()];
             // The superblock may have become garbage since, and may belong to another pool now, which lists it itself.
             let is_here = self.pool_of(superblock) == pool;
-            let is_due = is_here && need == Need::Due && self.table.state(superblock) == State::Closed;
+            let is_due = is_here && need == Need::Due && self.table.state(superblock) == SuperblockState::Closed;
             if is_due && !self.finds_place(pool, superblock) {
                 return None;
             }
@@ -224,7 +224,7 @@ impl BlockManager {
             let superblock = SuperblockId::new(patrol.next);
             patrol.next = (patrol.next + 1) % self.layout.shape.superblock_count();
             patrol.left -= 1;
-            if self.table.state(superblock) == State::Closed && self.table.valid(superblock) > 0 {
+            if self.table.state(superblock) == SuperblockState::Closed && self.table.valid(superblock) > 0 {
                 // Each visit reads another page of the superblock.
                 let rows = u64::from(self.layout.shape.superblock_slots() / self.layout.shape.row_slots());
                 let row = (refresh.counters.patrol_reads % rows) as u32;
@@ -254,7 +254,7 @@ impl BlockManager {
             }
             for superblock in &refresh.queues[pool as usize] {
                 let is_due = refresh.states[superblock.index()] == Need::Due && self.pool_of(*superblock) == pool;
-                let is_due = is_due && self.table.state(*superblock) == State::Closed;
+                let is_due = is_due && self.table.state(*superblock) == SuperblockState::Closed;
                 assert!(!is_due, "{superblock} of pool {pool} is due for refresh, and nothing refreshes it");
             }
         }

@@ -3,7 +3,7 @@
 use base::units::Divisor;
 
 use crate::page::PageConfig;
-use crate::sabotage::{Planted, Sabotage};
+use crate::sabotage::{PlantedBug, Sabotage};
 
 /// The rows of a superblock that programs cover.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub(in crate::page) struct ProgramShape {
 }
 
 impl ProgramShape {
-    pub(in crate::page) fn new(config: &PageConfig, planted: Planted) -> Self {
+    pub(in crate::page) fn new(config: &PageConfig, planted: PlantedBug) -> Self {
         let (one_shot, paired) = (config.timing.one_shot, config.timing.paired);
         let word_line = if planted.is(Sabotage::PairingIgnored) { one_shot } else { one_shot.max(paired) };
         let by_program_slots = Divisor::new(config.geometry.row_slots() * word_line);

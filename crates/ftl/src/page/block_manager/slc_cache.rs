@@ -14,14 +14,14 @@ use flash::nand::{Geometry, Mode, Stream};
 use super::BlockManager;
 use super::idle_timer::IdleTimer;
 use super::shape::ProgramShape;
-use super::table::State;
+use super::table::SuperblockState;
 use crate::page::slc_cache_spec::{FoldPath, OverflowPolicy};
 use crate::page::victim::AgeOrder;
 use crate::page::{PageConfig, SlcCacheCounters};
 use crate::port::Flash;
 use crate::sabotage::Sabotage;
 
-use set_aside::SetAside;
+use set_aside::SlcReserve;
 use size::CacheSize;
 
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub(in crate::page) struct SlcCache {
     slots: u32,
     size: CacheSize,
     /// The static part of the cache, if the description has one.
-    set_aside: Option<SetAside>,
+    set_aside: Option<SlcReserve>,
     overflow: OverflowPolicy,
     /// Superblocks of a pool that must be free before the cache takes host data again after direct writes; one if
     /// `None`.
@@ -41,7 +41,7 @@ pub(in crate::page) struct SlcCache {
     folds_in_planes: bool,
     /// The streams of host data with numbers below this one go to the cache.
     streams: u8,
-    levels: Vec<Level>,
+    levels: Vec<FillLevel>,
     /// The closed superblocks of the cache, in the order of closing.
     closed: AgeOrder,
     /// The timer that starts folding in an idle drive, and the number of superblocks that stay in SLC mode then.
@@ -51,7 +51,7 @@ pub(in crate::page) struct SlcCache {
 
 /// The fill of the cache in a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Level {
+struct FillLevel {
     /// All superblocks in SLC mode, from the opening to the end of the erase.
     superblocks: u32,
     /// The part of `superblocks` that are victims, or whose erase is in progress.
@@ -69,12 +69,12 @@ impl SlcCache {
             shape: ProgramShape::in_slc_mode(config),
             slots: slots_in_slc_mode(config),
             size: CacheSize::new(spec, config),
-            set_aside: SetAside::new(config),
+            set_aside: SlcReserve::new(config),
             overflow: spec.overflow,
             reuse: spec.reuse.map(|reuse| CacheSize::whole_superblocks(reuse, config)),
             folds_in_planes: spec.fold == FoldPath::CopyBack,
             streams: spec.streams.unwrap_or(u8::MAX),
-            levels: vec![Level::default(); groups as usize],
+            levels: vec![FillLevel::default(); groups as usize],
             closed: AgeOrder::new(groups, geometry.superblock_count()),
             idle: spec
                 .idle
@@ -103,9 +103,9 @@ impl SlcCache {
         let Some(spec) = &config.slc_cache else { return 0 };
         let geometry = &config.geometry;
         let groups = u64::from(geometry.die_count()) * u64::from(geometry.groups());
-        let levels = groups * size_of::<Level>() as u64;
+        let levels = groups * size_of::<FillLevel>() as u64;
         let closed = AgeOrder::memory(groups, u64::from(geometry.superblock_count()));
-        size_of::<Self>() as u64 + levels + closed + CacheSize::memory(spec) + SetAside::memory(config)
+        size_of::<Self>() as u64 + levels + closed + CacheSize::memory(spec) + SlcReserve::memory(config)
     }
 
     /// The number of superblocks that may be in SLC mode in a pool with `live` live mapping units.
@@ -178,7 +178,7 @@ impl BlockManager {
     }
 
     fn cache_has_room(&self, cache: &SlcCache, pool: u32) -> bool {
-        let Level { superblocks, is_direct, .. } = cache.levels[pool as usize];
+        let FillLevel { superblocks, is_direct, .. } = cache.levels[pool as usize];
         let limit = cache.limit(pool, self.pools[pool as usize].live);
         let waits = is_direct && self.has_to_fold(cache, pool) && !self.planted.is(Sabotage::CacheReusedEarly);
         let wanted = cache.reuse.filter(|_| waits).map_or(1, |reuse| reuse.min(limit).max(1));
@@ -194,7 +194,7 @@ impl BlockManager {
     /// that was closed first, if its data find a place.
     pub(in crate::page) fn next_to_fold(&self, pool: u32) -> Option<SuperblockId> {
         let cache = self.slc_cache.as_ref().filter(|_| pool < self.groups)?;
-        let Level { superblocks, leaving, is_direct } = cache.levels[pool as usize];
+        let FillLevel { superblocks, leaving, is_direct } = cache.levels[pool as usize];
         let chosen = &self.pools[pool as usize];
         let for_room = match cache.overflow {
             OverflowPolicy::Direct => false,
@@ -256,7 +256,7 @@ impl BlockManager {
     /// page.
     pub(super) fn enter_cache(&mut self, pool: u32) {
         let Some(cache) = &self.slc_cache else { return };
-        let Level { superblocks, is_direct, .. } = cache.levels[pool as usize];
+        let FillLevel { superblocks, is_direct, .. } = cache.levels[pool as usize];
         let most = cache.size.most();
         assert!(superblocks <= most, "{superblocks} superblocks in SLC mode, and the cache has at most {most}");
         if let Some(reuse) = cache.reuse.filter(|_| is_direct && self.has_to_fold(cache, pool)) {
@@ -338,21 +338,22 @@ impl BlockManager {
     /// Checks the cache's lists and counts against the superblocks in SLC mode.
     pub(super) fn check_cache(&self, media: &flash::nand::Media) {
         let known = self.slc_cache.iter().flat_map(|cache| &cache.levels);
-        let mut levels: Vec<Level> = known.map(|level| Level { superblocks: 0, leaving: 0, ..*level }).collect();
+        let mut levels: Vec<FillLevel> =
+            known.map(|level| FillLevel { superblocks: 0, leaving: 0, ..*level }).collect();
         let mut closed = 0;
         for superblock in (0..self.layout.shape.superblock_count()).map(SuperblockId::new) {
             let (mode, state) = (self.table.mode(superblock), self.table.state(superblock));
             // A superblock with a torn erase has no mode.
-            let erased =
-                matches!(state, State::Free | State::Erasing | State::Bad) || self.layout.is_erased(media, superblock);
+            let erased = matches!(state, SuperblockState::Free | SuperblockState::Erasing | SuperblockState::Bad)
+                || self.layout.is_erased(media, superblock);
             assert!(
                 erased || self.is_set_aside(superblock) || mode == self.layout.mode(media, superblock),
                 "{superblock} is {state:?}, and not in {mode:?} mode"
             );
             if let (Mode::Slc, Some(level)) = (mode, levels.get_mut(self.pool_of(superblock) as usize)) {
                 level.superblocks += 1;
-                level.leaving += u32::from(matches!(state, State::Victim | State::Erasing));
-                closed += usize::from(state == State::Closed);
+                level.leaving += u32::from(matches!(state, SuperblockState::Victim | SuperblockState::Erasing));
+                closed += usize::from(state == SuperblockState::Closed);
             }
         }
         let Some(cache) = &self.slc_cache else { return };

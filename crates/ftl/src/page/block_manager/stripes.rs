@@ -111,12 +111,12 @@ mod tests {
     use super::*;
     use crate::PageConfig;
     use crate::page::PageFtl;
-    use crate::page::block_manager::table::State;
+    use crate::page::block_manager::table::SuperblockState;
     use crate::rig::{Rig, describe};
 
     /// The number of valid units that a mount counts in a superblock after a power cut between the erases of its two
     /// members.
-    fn believed(planted: crate::Planted) -> u32 {
+    fn believed(planted: crate::PlantedBug) -> u32 {
         let (config, array, _) = describe(
             "flash = { part = 'K9K8G08U0M', channels = 2, chips = 1, blocks = 16, pages = 8, planes = 1, controllers = 'none' }\n\
              ftl = { capacity = '256KiB', superblock-dies = 2 }",
@@ -131,7 +131,7 @@ mod tests {
             let (layout, media) = (&rig.ftl.blocks.layout, rig.backend.media());
             let erasing = (0..layout.shape.superblock_count())
                 .map(SuperblockId::new)
-                .filter(|superblock| rig.ftl.blocks.table.state(*superblock) == State::Erasing);
+                .filter(|superblock| rig.ftl.blocks.table.state(*superblock) == SuperblockState::Erasing);
             let mut half = erasing.filter(|superblock| {
                 layout.members(*superblock).filter(|member| media.is_erased(*member)).count() == 1
             });
@@ -149,10 +149,10 @@ mod tests {
 
     #[test]
     fn nothing_counts_in_a_superblock_that_was_being_erased() {
-        assert_eq!(believed(crate::Planted::default()), 0);
+        assert_eq!(believed(crate::PlantedBug::default()), 0);
         #[cfg(feature = "sabotage")]
         assert!(
-            believed(crate::Planted::bug(Sabotage::HalfErasedBelieved)) > 0,
+            believed(crate::PlantedBug::bug(Sabotage::HalfErasedBelieved)) > 0,
             "a mount that believes it must be found"
         );
     }

@@ -10,7 +10,7 @@ use crate::page::layout::Layout;
 
 /// The phase in the life of a superblock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::page) enum State {
+pub(in crate::page) enum SuperblockState {
     /// Erased, in the free list of its pool.
     #[default]
     Free,
@@ -35,7 +35,7 @@ struct Info {
     pins: u32,
     /// Programs in progress, and mapping units in programs for which the map unit has not answered.
     programs: u32,
-    state: State,
+    state: SuperblockState,
     /// True if a program failed in the superblock: it will be emptied and retired.
     failing: bool,
     /// True if the superblock holds translation pages.
@@ -72,11 +72,11 @@ impl BlockTable {
     }
 
     #[inline]
-    pub(in crate::page) fn state(&self, superblock: SuperblockId) -> State {
+    pub(in crate::page) fn state(&self, superblock: SuperblockId) -> SuperblockState {
         self.info[superblock.index()].state
     }
 
-    pub(in crate::page) fn set_state(&mut self, superblock: SuperblockId, state: State) {
+    pub(in crate::page) fn set_state(&mut self, superblock: SuperblockId, state: SuperblockState) {
         self.info[superblock.index()].state = state;
     }
 
@@ -190,7 +190,7 @@ impl BlockTable {
     pub(in crate::page) fn valid_slots(&self, superblock: SuperblockId, offset: u32) -> ValidSlots<'_> {
         let slots = self.layout.shape.superblock_slots();
         let behind = self.layout.unit_end(offset).min(slots);
-        let further = Further { layout: &self.layout, superblock, units: behind..slots };
+        let further = RemainingUnits { layout: &self.layout, superblock, units: behind..slots };
         let mut found = ValidSlots { words: &self.valid, word: 0, base: 0, end: 0, further };
         if offset < slots {
             found.turn_to(self.layout.slot(superblock, offset).index(), (behind - offset) as usize);
@@ -255,12 +255,12 @@ pub(in crate::page) struct ValidSlots<'a> {
     base: usize,
     /// The slot behind the present unit, or behind the superblock if the superblock lies in one die.
     end: usize,
-    further: Further<'a>,
+    further: RemainingUnits<'a>,
 }
 
 /// The units of a superblock behind the present one, by their offsets.
 #[derive(Clone, Debug)]
-struct Further<'a> {
+struct RemainingUnits<'a> {
     layout: &'a Layout,
     superblock: SuperblockId,
     units: Range<u32>,
@@ -277,7 +277,7 @@ impl ValidSlots<'_> {
     /// Continues with the next unit. Returns false if there is none.
     #[inline]
     fn turn_to_next_unit(&mut self) -> bool {
-        let Further { layout, superblock, units } = &mut self.further;
+        let RemainingUnits { layout, superblock, units } = &mut self.further;
         if units.start == units.end {
             return false;
         }

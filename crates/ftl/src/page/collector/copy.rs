@@ -9,7 +9,7 @@ use flash::backend::{Cause, Class, List, Slot};
 use flash::nand::{Spare, Stream, Target};
 
 use super::Collector;
-use crate::page::Kind;
+use crate::page::ListPurpose;
 use crate::port::Flash;
 use crate::sabotage::Sabotage;
 
@@ -49,7 +49,7 @@ impl Collector<'_> {
         let cause = chosen.gc.victims.iter().find(|v| v.superblock == last).map_or(Cause::Gc, |v| v.cause);
         let cause = if self.blocks.planted.is(Sabotage::CopyCharged) { Cause::Host } else { cause };
         chosen.gc.copies += 1;
-        let list = flash.backend.open_list(Class::Other, Kind::Copy as u32);
+        let list = flash.backend.open_list(Class::Other, ListPurpose::Copy as u32);
         let target = Target { superblock: open.superblock, offset: open.next };
         let covered = if folds_back || pool == to && self.copies_back(gathered, open.next) {
             self.copy_back_list(flash, list, cause, (target, stream), gathered)

@@ -12,7 +12,7 @@ use flash::nand::Mode;
 
 use super::Collector;
 use crate::page::block_manager::pool::{Holds, Open};
-use crate::page::block_manager::table::State;
+use crate::page::block_manager::table::SuperblockState;
 use crate::port::Flash;
 use crate::sabotage::Sabotage;
 
@@ -50,7 +50,7 @@ impl Collector<'_> {
             && let Some(victim) = self.blocks.fitting_victim(pool, Some(superblock), slots - next)
         {
             self.blocks.victims[kind].remove(pool, superblock);
-            self.blocks.table.set_state(superblock, State::Open);
+            self.blocks.table.set_state(superblock, SuperblockState::Open);
             self.blocks.table.set_stream(superblock, copies);
             *self.blocks.pools[pool as usize].open(copies) = Some(Open { superblock, next, mode: Mode::Full });
             return self.empty(flash, pool, victim);
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(helpers(&[0, 3], |_| {}), [Some(1), None, None, Some(2)]);
         #[cfg(feature = "sabotage")]
         {
-            let bug = crate::Planted::bug(Sabotage::ConfinementForgotten);
+            let bug = crate::PlantedBug::bug(Sabotage::ConfinementForgotten);
             assert_eq!(helpers(&[0, 3], |ftl| ftl.blocks.planted = bug)[1], Some(2));
         }
     }
@@ -207,7 +207,7 @@ mod tests {
         rescued(|_| {});
         #[cfg(feature = "sabotage")]
         {
-            let bug = crate::Planted::bug(Sabotage::HelperUnreserved);
+            let bug = crate::PlantedBug::bug(Sabotage::HelperUnreserved);
             std::panic::catch_unwind(|| rescued(|ftl| ftl.blocks.planted = bug))
                 .expect_err("a rescue without a reservation must fail");
         }

@@ -33,12 +33,12 @@ use flash::nand::Media;
 use super::trim::Trims;
 use crate::page::CheckpointPages;
 use crate::page::block_manager::BlockManager;
-use crate::page::block_manager::table::State;
+use crate::page::block_manager::table::SuperblockState;
 use crate::page::mapping::{L2p, Mapping};
 use crate::port::PageWrite;
 use crate::sabotage::Sabotage;
 use crate::toolkit::Map;
-use record::Record;
+use record::CheckpointRecord;
 
 /// The checkpoint that counts at present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ struct Complete {
 
 /// A checkpoint that is being written. Its pages share a version.
 #[derive(Clone, Copy, Debug)]
-struct Writing {
+struct CheckpointWrite {
     generation: u32,
     version: u32,
     /// The number of the first page that has not been handed to the flash.
@@ -70,7 +70,7 @@ pub(in crate::page) struct Checkpoints {
     image: u32,
     directory: Map,
     valid: Option<Complete>,
-    writing: Option<Writing>,
+    writing: Option<CheckpointWrite>,
     /// The most pages under way at once.
     window: u32,
     /// The count of opened superblocks when the latest checkpoint began.
@@ -143,21 +143,21 @@ impl Checkpoints {
     fn begin(&mut self, blocks: &BlockManager, media: &mut Media, version: u32) {
         (self.began_at, self.used, self.wanted) = (blocks.opened, false, false);
         let generation = self.valid.map_or(0, |valid| 1 - valid.generation);
-        self.writing = Some(Writing { generation, version, next: 0, stored: 0 });
+        self.writing = Some(CheckpointWrite { generation, version, next: 0, stored: 0 });
         let (superblocks, slots) = (self.shape.superblocks, self.shape.slots);
-        let (image, words) = (self.image, Record::words(superblocks, slots));
+        let (image, words) = (self.image, CheckpointRecord::words(superblocks, slots));
         let openings = media.openings();
         media.stage_image(image, self.valid.map(|valid| valid.version), version, &[]);
-        Record::begin(media.image_to_fill(image, version, words), openings);
+        CheckpointRecord::begin(media.image_to_fill(image, version, words), openings);
         for superblock in (0..superblocks).map(SuperblockId::new) {
             let state = blocks.table.state(superblock);
             // Such a superblock takes no program before its erase, and an erase leaves a trace.
-            let closed = matches!(state, State::Closed | State::Victim | State::Erasing);
+            let closed = matches!(state, SuperblockState::Closed | SuperblockState::Victim | SuperblockState::Erasing);
             // A rescue may continue a superblock that a power cut has closed early.
             let ended = blocks.planted.is(Sabotage::EndVouched) || media.unwritten_from(superblock).is_none();
             let closed = closed && ended && !blocks.table.is_failing(superblock);
-            if closed || (state == State::Open && blocks.planted.is(Sabotage::OpenVouched)) {
-                Record::vouch(media.image_to_fill(image, version, words), superblock);
+            if closed || (state == SuperblockState::Open && blocks.planted.is(Sabotage::OpenVouched)) {
+                CheckpointRecord::vouch(media.image_to_fill(image, version, words), superblock);
             }
         }
         #[cfg(test)]
@@ -177,7 +177,7 @@ impl Checkpoints {
         writing.next += 1;
         let (version, generation, shape) = (writing.version, writing.generation, self.shape);
         if page < shape.maps {
-            let words = Record::words(shape.superblocks, shape.slots);
+            let words = CheckpointRecord::words(shape.superblocks, shape.slots);
             let words = media.image_to_fill(self.image, version, words);
             for unit in page * shape.entries..shape.covered.min((page + 1) * shape.entries) {
                 let place = match l2p {
@@ -187,8 +187,8 @@ impl Checkpoints {
                 #[cfg(test)]
                 self.stored.entry(version).or_default().push(crate::map_unit::encode(place));
                 let Some(psn) = place else { continue };
-                if Record::is_vouched(words, blocks.layout.locate(psn).0) {
-                    Record::lead(words, shape.superblocks, psn);
+                if CheckpointRecord::is_vouched(words, blocks.layout.locate(psn).0) {
+                    CheckpointRecord::lead(words, shape.superblocks, psn);
                 }
             }
         }
@@ -210,7 +210,7 @@ impl Checkpoints {
         };
         writing.stored += 1;
         let complete = writing.stored == self.shape.each;
-        let Writing { generation, version, .. } = *writing;
+        let CheckpointWrite { generation, version, .. } = *writing;
         let before = self.directory.set(Lpn::new(slot.lpn.get() - self.first), Some(psn));
         assert!(before.is_none(), "{} was garbage when it was written again", slot.lpn);
         blocks.table.mark_valid(psn);

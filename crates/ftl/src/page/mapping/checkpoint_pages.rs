@@ -3,7 +3,7 @@
 use base::units::SECTOR;
 use flash::nand::Geometry;
 
-use super::checkpoint::record::Record;
+use super::checkpoint::record::CheckpointRecord;
 use crate::page::CheckpointSpec;
 use crate::toolkit::{ENTRY, Map};
 
@@ -59,6 +59,6 @@ impl CheckpointPages {
 
     /// Bytes of the simulator's memory, including two records in the media.
     pub(crate) fn memory(&self) -> u64 {
-        2 * Record::memory(self.superblocks, self.slots) + Map::memory(u64::from(self.count()))
+        2 * CheckpointRecord::memory(self.superblocks, self.slots) + Map::memory(u64::from(self.count()))
     }
 }

@@ -15,13 +15,13 @@ use crate::map_unit::{Answer, AnyMapUnit, Ask, Asker, Counters, HostMemory, Job,
 use crate::port::PageRead;
 use crate::toolkit::Map;
 
-use questions::{LookUp, Masks, Questions};
+use questions::{MapLookup, Masks, Questions};
 
 pub(in crate::page) use questions::Question;
 
 /// The state of a translation page.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::page) struct Page {
+pub(in crate::page) struct MapPageState {
     /// The version on flash that loads read.
     pub(in crate::page) durable: Option<u32>,
     /// The version being programmed.
@@ -38,7 +38,7 @@ pub(in crate::page) struct MapClient {
     pub(in crate::page) unit: AnyMapUnit,
     /// The places of the translation pages.
     pub(in crate::page) directory: Map,
-    pub(in crate::page) pages: Vec<Page>,
+    pub(in crate::page) pages: Vec<MapPageState>,
     /// Entries of a translation page.
     pub(in crate::page) entries: u32,
     units: u32,
@@ -65,7 +65,7 @@ impl MapClient {
     pub(in crate::page) fn new(unit: AnyMapUnit, units: u32, directory: Map, entries: u32) -> Self {
         Self {
             unit,
-            pages: vec![Page::default(); directory.len() as usize],
+            pages: vec![MapPageState::default(); directory.len() as usize],
             directory,
             entries,
             units,
@@ -144,7 +144,7 @@ impl MapClient {
 
     /// Takes the requested sectors of each mapping unit of a lookup that has been answered; none if the lookup has only
     /// one mapping unit.
-    pub(in crate::page) fn take_masks(&mut self, look_up: &LookUp) -> Option<Masks> {
+    pub(in crate::page) fn take_masks(&mut self, look_up: &MapLookup) -> Option<Masks> {
         self.questions.take_masks(look_up)
     }
 

@@ -19,10 +19,10 @@ use super::trim::Trims;
 use crate::map_unit::{AnyMapUnit, ENTRY, HostMemory, decode, encode};
 use crate::page::PageConfig;
 use crate::page::block_manager::BlockManager;
-use crate::page::block_manager::table::State;
+use crate::page::block_manager::table::SuperblockState;
 use crate::page::mapping::{L2p, Mapping};
-use crate::sabotage::{Planted, Sabotage};
-use crate::toolkit::recovery::{self, Found};
+use crate::sabotage::{PlantedBug, Sabotage};
+use crate::toolkit::recovery::{self, MountState};
 use crate::toolkit::{Map, Versions};
 
 /// The number of mapping units by which the prefetch of a place's state runs ahead of the search.
@@ -37,11 +37,11 @@ impl Mapping {
             let found = blocks.layout.state_of(media, superblock, planted);
             let pool = blocks.layout.shape.group_of(superblock);
             match found {
-                Found::Bad => blocks.table.set_state(superblock, State::Bad),
-                Found::Erased(erases) => blocks.give_free(pool, superblock, erases),
-                Found::Programmed(birth) => programmed.push((birth, superblock)),
+                MountState::Bad => blocks.table.set_state(superblock, SuperblockState::Bad),
+                MountState::Erased(erases) => blocks.give_free(pool, superblock, erases),
+                MountState::Programmed(birth) => programmed.push((birth, superblock)),
             }
-            *blocks.usable_with(pool, superblock) += u32::from(found != Found::Bad);
+            *blocks.usable_with(pool, superblock) += u32::from(found != MountState::Bad);
         }
         blocks.recall_missing(media);
         // The oldest superblock comes first, so that the order of ages survives the mount.
@@ -107,7 +107,7 @@ impl Mapping {
 
 impl L2p {
     /// The map of a device: the recovered table itself, or a map unit with the recovered entries.
-    fn start(config: &PageConfig, media: &Media, found: Map, planted: Planted) -> Self {
+    fn start(config: &PageConfig, media: &Media, found: Map, planted: PlantedBug) -> Self {
         let (pages, first_page) = (config.map_pages, config.units);
         let units = first_page as usize;
         let entries = found.entries(0..units);
@@ -181,7 +181,7 @@ mod tests {
         rig.write(&[3], None);
         rig.run_until_idle();
         assert!(rig.backend.media().is_bad(failing));
-        assert_eq!((rig.backend.media().bad_blocks(), rig.ftl.blocks.table.state(failing)), (1, State::Bad));
+        assert_eq!((rig.backend.media().bad_blocks(), rig.ftl.blocks.table.state(failing)), (1, SuperblockState::Bad));
     }
 
     #[test]

@@ -8,14 +8,14 @@ use base::units::{Psn, SuperblockId};
 use flash::backend::Command;
 
 use crate::page::block_manager::BlockManager;
-use crate::page::block_manager::table::State;
+use crate::page::block_manager::table::SuperblockState;
 use crate::page::mapping::{L2p, Mapping};
 use crate::port::Flash;
 use crate::sabotage::Sabotage;
 
 /// A superblock that copies have left, for the counts.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::page) struct Left {
+pub(in crate::page) struct VacatedSuperblock {
     pub(in crate::page) superblock: SuperblockId,
     /// The number of slots that were copied.
     pub(in crate::page) slots: u32,
@@ -23,7 +23,7 @@ pub(in crate::page) struct Left {
     valid: u32,
 }
 
-impl Left {
+impl VacatedSuperblock {
     /// The superblock of one slot that was copied.
     pub(in crate::page) const fn alone(superblock: SuperblockId) -> Self {
         Self { superblock, slots: 1, valid: 0 }
@@ -39,7 +39,7 @@ impl Mapping {
         flash: &Flash<'_>,
         program: Handle<Command>,
         pool: u32,
-        left: &mut Vec<Left>,
+        left: &mut Vec<VacatedSuperblock>,
     ) -> bool {
         let planted = blocks.planted.is(Sabotage::CopyOverrules) || blocks.planted.is(Sabotage::StaleMapping);
         let L2p::Ram(map) = &mut self.l2p else { return false };
@@ -54,7 +54,7 @@ impl Mapping {
             if !slots.contains(&slot.psn.get()) {
                 let (superblock, _) = blocks.layout.locate(slot.psn);
                 slots = blocks.layout.array.slots_of(blocks.layout.member_at(slot.psn));
-                left.push(Left { superblock, slots: 0, valid: 0 });
+                left.push(VacatedSuperblock { superblock, slots: 0, valid: 0 });
             }
             let Some(source) = left.last_mut() else { continue };
             source.slots += 1;
@@ -66,11 +66,11 @@ impl Mapping {
             }
         }
         let mut entered = 0;
-        for Left { superblock, valid, .. } in left.iter().copied() {
+        for VacatedSuperblock { superblock, valid, .. } in left.iter().copied() {
             let of = blocks.pool_of(superblock);
             blocks.table.take_valid(superblock, valid);
             blocks.pools[of as usize].live -= valid;
-            if blocks.table.state(superblock) == State::Closed {
+            if blocks.table.state(superblock) == SuperblockState::Closed {
                 blocks.note_invalid(of, superblock, valid);
             }
             entered += valid;
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
     use crate::PageConfig;
     use crate::PageFtl;
-    use crate::page::Kind;
+    use crate::page::ListPurpose;
     use crate::rig::{Rig, describe};
 
     #[test]
@@ -106,7 +106,7 @@ mod tests {
         rig.with_ftl(|ftl, flash, _| {
             let closed = |ftl: &PageFtl| {
                 let all = (0..ftl.blocks.layout.shape.superblock_count()).map(SuperblockId::new);
-                let closed = all.filter(|superblock| ftl.blocks.table.state(*superblock) == State::Closed);
+                let closed = all.filter(|superblock| ftl.blocks.table.state(*superblock) == SuperblockState::Closed);
                 closed.filter(|superblock| ftl.blocks.table.valid(*superblock) > 4).collect::<Vec<_>>()
             };
             let [one, other] = closed(ftl)[..2] else { panic!("two superblocks with data") };
@@ -116,7 +116,7 @@ mod tests {
             sources.swap(3, 6);
             let pool = ftl.blocks.pool_of(one);
             let target = Target { superblock: ftl.blocks.open_superblock(pool, Stream::COPIES, false), offset: 0 };
-            let list = flash.backend.open_list(Class::Other, Kind::Copy as u32);
+            let list = flash.backend.open_list(Class::Other, ListPurpose::Copy as u32);
             let program = flash.backend.add_program(list, Cause::Gc, target, Stream::COPIES);
             for psn in &sources {
                 let Spare::Data { lpn, .. } = flash.backend.media().spare(*psn) else { panic!("a valid slot") };

@@ -17,7 +17,7 @@ use flash::backend::{Cause, Class, Slot};
 use flash::nand::{Image, Media};
 
 use crate::map_unit::MapUnit;
-use crate::page::Kind;
+use crate::page::ListPurpose;
 use crate::page::block_manager::BlockManager;
 use crate::page::mapping::{L2p, Mapping};
 use crate::port::{Flash, PageWrite};
@@ -55,7 +55,7 @@ impl Mapping {
         let (superblock, _) = blocks.layout.locate(psn);
         blocks.table.pin(superblock);
         // The class is that of host reads, because a host may wait for this read.
-        let list = flash.backend.open_list(Class::HostRead, Kind::Load as u32);
+        let list = flash.backend.open_list(Class::HostRead, ListPurpose::Load as u32);
         let read = flash.backend.add_read(list, Cause::Map, blocks.layout.member_at(psn));
         let lpn = Lpn::new(self.units + page);
         flash.backend.prefetch_read(lpn, psn);

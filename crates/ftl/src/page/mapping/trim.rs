@@ -22,7 +22,7 @@ use crate::page::block_manager::BlockManager;
 use crate::page::mapping::Mapping;
 use crate::page::mapping::trim_pages::TrimPages;
 use crate::port::{Flash, Owner, Owners, PageWrite};
-use crate::sabotage::{Planted, Sabotage};
+use crate::sabotage::{PlantedBug, Sabotage};
 use crate::toolkit::recovery;
 use crate::toolkit::{Map, Versions};
 
@@ -150,7 +150,7 @@ impl Trims {
     }
 
     /// The present content of a page: its bits, and the list of writes in progress.
-    fn image_of(&mut self, page: u32, planted: Planted) -> &[u32] {
+    fn image_of(&mut self, page: u32, planted: PlantedBug) -> &[u32] {
         let mut words = std::mem::take(&mut self.words);
         words.clear();
         let each = self.shape.units as usize / 32;
@@ -253,7 +253,7 @@ impl Trims {
         &mut self,
         media: &mut Media,
         versions: &mut Versions,
-        planted: Planted,
+        planted: PlantedBug,
         sectors: u32,
     ) -> Option<PageWrite> {
         let page = self.due.remove(self.next_due()?);

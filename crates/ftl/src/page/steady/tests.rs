@@ -10,7 +10,7 @@ fn config(text: &str) -> PageConfig {
     config.downcast_ref::<PageConfig>().expect("a page map").clone()
 }
 
-fn drawn(text: &str, seed: u64) -> (PageConfig, Vec<Laid>) {
+fn drawn(text: &str, seed: u64) -> (PageConfig, Vec<SteadySuperblock>) {
     let config = config(text);
     let media = Media::new(config.geometry.clone(), 1000, 1, Faults::new(&FaultSpec::default(), 1));
     let laid = config.draw(&media, &mut Rng::stream(seed, "test")).expect("room");
@@ -31,7 +31,8 @@ fn every_pool_has_free_and_open_superblocks_and_all_units_have_a_place() {
             assert!(laid.is_sorted_by(|a, b| a.age >= b.age), "oldest first");
             for pool in 0..4 {
                 let here = laid.iter().filter(|laid| config.geometry.group_of(laid.superblock) == pool);
-                let (opened, closed): (Vec<&Laid>, Vec<&Laid>) = here.partition(|laid| laid.age < 0.0);
+                let (opened, closed): (Vec<&SteadySuperblock>, Vec<&SteadySuperblock>) =
+                    here.partition(|laid| laid.age < 0.0);
                 let free = 64 - open - closed.len() as u32;
                 assert!((config.gc.start + 1..=config.gc.stop).contains(&free), "{free} free superblocks");
                 assert!(opened.len() <= open as usize && closed.iter().all(|laid| laid.filled == 16));
@@ -43,7 +44,7 @@ fn every_pool_has_free_and_open_superblocks_and_all_units_have_a_place() {
 #[test]
 fn older_superblocks_have_fewer_valid_units() {
     let (_, laid) = drawn(DRIVE, 1);
-    let mean = |of: &[Laid]| f64::from(of.iter().map(|laid| laid.valid).sum::<u32>()) / of.len() as f64;
+    let mean = |of: &[SteadySuperblock]| f64::from(of.iter().map(|laid| laid.valid).sum::<u32>()) / of.len() as f64;
     let quarter = laid.len() / 4;
     let means = [0, 1, 2].map(|k| mean(&laid[k * quarter..(k + 1) * quarter]));
     assert!(means.is_sorted_by(|a, b| a < b), "{means:?}");
@@ -65,7 +66,7 @@ fn an_old_version_lies_only_where_a_newer_one_comes_later() {
     let mut media = Media::new(config.geometry.clone(), 1000, 1, Faults::new(&FaultSpec::default(), 1));
     let mut newest = vec![0; config.units as usize];
     let mut rng = Rng::stream(3, "test");
-    assert!(config.lay_out_steady(&mut media, &mut rng, Planted::default(), &mut |batch, version| {
+    assert!(config.lay_out_steady(&mut media, &mut rng, PlantedBug::default(), &mut |batch, version| {
         batch.iter().for_each(|lpn| assert_eq!(std::mem::replace(&mut newest[lpn.index()], version), 0));
     }));
     let (mut old, mut current) = (0, 0);

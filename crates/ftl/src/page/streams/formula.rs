@@ -2,7 +2,7 @@
 
 use base::units::{Bytes, SECTOR};
 
-use super::interval::Table;
+use super::interval::LastWriteTable;
 use super::{HostWrite, StreamPolicy};
 use crate::formula::{Formula, FormulaError};
 
@@ -16,7 +16,7 @@ const INTERVAL: usize = 2;
 pub(super) struct ByFormula {
     formula: Formula,
     /// The latest writes, if the formula has `interval`.
-    table: Option<Table>,
+    table: Option<LastWriteTable>,
     /// Bytes of a mapping unit.
     unit: f64,
     /// The mapping unit behind the latest write: a write of it is sequential.
@@ -32,13 +32,13 @@ impl ByFormula {
     /// The policy of a formula, for mapping units of `sectors` sectors.
     pub(super) fn parse(text: &str, memory: Bytes, sectors: u64) -> Result<Self, FormulaError> {
         let formula = Formula::parse(text, &NAMES)?;
-        let table = formula.uses(INTERVAL).then(|| Table::new(memory));
+        let table = formula.uses(INTERVAL).then(|| LastWriteTable::new(memory));
         Ok(Self { formula, table, unit: (sectors * SECTOR.get()) as f64, next: 0 })
     }
 
     pub(super) fn memory(text: &str, memory: Bytes) -> u64 {
         let asks = Formula::parse(text, &NAMES).is_ok_and(|formula| formula.uses(INTERVAL));
-        text.len() as u64 * 24 + if asks { Table::memory(memory) } else { 0 }
+        text.len() as u64 * 24 + if asks { LastWriteTable::memory(memory) } else { 0 }
     }
 }
 

@@ -19,11 +19,11 @@ struct Latest {
 
 /// The hash table of the last writes.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
+pub(super) struct LastWriteTable {
     places: Vec<Latest>,
 }
 
-impl Table {
+impl LastWriteTable {
     /// A table that takes `memory` bytes.
     pub(super) fn new(memory: Bytes) -> Self {
         Self { places: vec![Latest::default(); Self::count(memory)] }
@@ -55,18 +55,21 @@ impl Table {
 pub(super) struct Interval {
     /// The shortest interval of each stream but the first, in mapping units.
     limits: Vec<u64>,
-    table: Table,
+    table: LastWriteTable,
 }
 
 impl Interval {
     /// The policy for limits given as amounts of data, for mapping units of `sectors` sectors.
     pub(super) fn new(limits: &[Bytes], memory: Bytes, sectors: u64) -> Self {
         let unit = sectors * SECTOR.get();
-        Self { limits: limits.iter().map(|limit| limit.get().div_ceil(unit)).collect(), table: Table::new(memory) }
+        Self {
+            limits: limits.iter().map(|limit| limit.get().div_ceil(unit)).collect(),
+            table: LastWriteTable::new(memory),
+        }
     }
 
     pub(super) const fn memory(limits: &[Bytes], memory: Bytes) -> u64 {
-        Table::memory(memory) + size_of_val(limits) as u64
+        LastWriteTable::memory(memory) + size_of_val(limits) as u64
     }
 }
 

@@ -6,26 +6,27 @@ use super::{HostWrite, StreamPolicy};
 use crate::registry::{RegisterError, Registry};
 
 /// The policies that the program has registered, in the state in which each begins at the mount of a drive.
-pub(super) static POLICIES: Registry<Arc<dyn Cloned>> = Registry::new("stream policy", "register_stream_policy");
+pub(super) static POLICIES: Registry<Arc<dyn CloneablePolicy>> =
+    Registry::new("stream policy", "register_stream_policy");
 
 /// A policy that can be copied together with its drive.
-pub(super) trait Cloned: StreamPolicy + Send + Sync {
-    fn boxed(&self) -> Box<dyn Cloned>;
+pub(super) trait CloneablePolicy: StreamPolicy + Send + Sync {
+    fn boxed(&self) -> Box<dyn CloneablePolicy>;
 }
 
-impl<T: StreamPolicy + Clone + Send + Sync + 'static> Cloned for T {
-    fn boxed(&self) -> Box<dyn Cloned> {
+impl<T: StreamPolicy + Clone + Send + Sync + 'static> CloneablePolicy for T {
+    fn boxed(&self) -> Box<dyn CloneablePolicy> {
         Box::new(self.clone())
     }
 }
 
-impl Clone for Box<dyn Cloned> {
+impl Clone for Box<dyn CloneablePolicy> {
     fn clone(&self) -> Self {
         (**self).boxed()
     }
 }
 
-impl StreamPolicy for Box<dyn Cloned> {
+impl StreamPolicy for Box<dyn CloneablePolicy> {
     fn stream(&mut self, write: &HostWrite) -> u8 {
         (**self).stream(write)
     }

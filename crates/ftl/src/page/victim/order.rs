@@ -5,7 +5,7 @@ use base::units::Time;
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
-struct Link {
+struct ListLink {
     before: u32,
     after: u32,
     closed: u64,
@@ -15,7 +15,7 @@ struct Link {
 /// The closed superblocks of all pools, in the order of closing.
 #[derive(Clone, Debug)]
 pub(in crate::page) struct AgeOrder {
-    links: Vec<Link>,
+    links: Vec<ListLink>,
     ends: Vec<(u32, u32)>,
     closings: u64,
 }
@@ -23,7 +23,7 @@ pub(in crate::page) struct AgeOrder {
 impl AgeOrder {
     pub(in crate::page) fn new(pools: u32, superblocks: u32) -> Self {
         Self {
-            links: vec![Link { before: NONE, after: NONE, closed: 0, at: Time::ZERO }; superblocks as usize],
+            links: vec![ListLink { before: NONE, after: NONE, closed: 0, at: Time::ZERO }; superblocks as usize],
             ends: vec![(NONE, NONE); pools as usize],
             closings: 0,
         }
@@ -31,13 +31,13 @@ impl AgeOrder {
 
     /// Bytes of memory of the lists of `pools` pools.
     pub(in crate::page) const fn memory(pools: u64, superblocks: u64) -> u64 {
-        superblocks * size_of::<Link>() as u64 + pools * size_of::<(u32, u32)>() as u64
+        superblocks * size_of::<ListLink>() as u64 + pools * size_of::<(u32, u32)>() as u64
     }
 
     pub(in crate::page) fn append(&mut self, now: Time, pool: u32, superblock: u32) {
         let (head, tail) = self.ends[pool as usize];
         self.closings += 1;
-        self.links[superblock as usize] = Link { before: tail, after: NONE, closed: self.closings, at: now };
+        self.links[superblock as usize] = ListLink { before: tail, after: NONE, closed: self.closings, at: now };
         if tail == NONE {
             self.ends[pool as usize] = (superblock, superblock);
         } else {
@@ -47,7 +47,7 @@ impl AgeOrder {
     }
 
     pub(in crate::page) fn remove(&mut self, pool: u32, superblock: u32) {
-        let Link { before, after, .. } = self.links[superblock as usize];
+        let ListLink { before, after, .. } = self.links[superblock as usize];
         let (head, tail) = &mut self.ends[pool as usize];
         if before == NONE {
             *head = after;

@@ -226,14 +226,14 @@ pub(crate) struct Placer {
     /// The turns of each NVM set's pools.
     turns: Vec<Turns>,
     /// For each pool, its index in the turns of each NVM set that has it; empty without a write buffer.
-    places: Vec<Vec<Place>>,
+    places: Vec<Vec<PoolIndex>>,
     /// True if busy pools miss their turns: there is a write buffer, and time is on.
     skips: bool,
 }
 
 /// A pool's index in the turns of an NVM set.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct PoolIndex {
     set: u32,
     place: u32,
 }
@@ -310,7 +310,7 @@ impl Placer {
         self.places = vec![Vec::new(); pools as usize];
         for (set, turns) in (0..).zip(&self.turns) {
             for (place, pool) in (0..).zip(&turns.pools) {
-                self.places[*pool as usize].push(Place { set, place });
+                self.places[*pool as usize].push(PoolIndex { set, place });
             }
         }
         self.skips = true;
@@ -319,7 +319,7 @@ impl Placer {
 
     /// Bytes of memory behind a write buffer, for `pools` pools in NVM sets with `members` members together.
     pub(crate) const fn memory_behind_buffer(pools: u64, members: u64) -> u64 {
-        pools * size_of::<Vec<Place>>() as u64 + members * size_of::<Place>() as u64
+        pools * size_of::<Vec<PoolIndex>>() as u64 + members * size_of::<PoolIndex>() as u64
     }
 
     /// Switches time on or off. With time off no pool is busy, so every pool has its turn.
@@ -330,7 +330,7 @@ impl Placer {
     /// Marks a pool as busy or not busy.
     pub(crate) fn set_busy(&mut self, pool: u32, busy: bool) {
         let Some(places) = self.places.get(pool as usize) else { return };
-        for Place { set, place } in places {
+        for PoolIndex { set, place } in places {
             let turns = &mut self.turns[*set as usize];
             match (turns.ready.contains(*place), busy) {
                 (true, true) => {

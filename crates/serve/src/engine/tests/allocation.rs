@@ -20,7 +20,7 @@ impl Bench {
         start: u64,
         sectors: u64,
         most: usize,
-    ) -> Option<Result<Vec<AllocatedExtent>, Failed>> {
+    ) -> Option<Result<Vec<AllocatedExtent>, JobFailure>> {
         let (to, extents) = channel();
         let answer = Box::new(move |result| to.send(result).expect("the test waits"));
         let (start, sectors) = (Lba::new(start), Sectors::new(sectors));
@@ -45,7 +45,7 @@ impl Bench {
 
 /// The state of a mapping unit whose last job was answered, as far as the test knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Known {
+enum KnownState {
     /// The unit has data.
     Data,
     /// The unit was never written, or was discarded as a whole.
@@ -54,16 +54,16 @@ enum Known {
     Unsure,
 }
 
-struct Checked {
+struct CheckedDrive {
     bench: Bench,
     unit: u64,
-    known: Vec<Known>,
+    known: Vec<KnownState>,
     /// The jobs under way, with their units and the states after their ends.
-    under_way: Vec<(u64, u64, Known)>,
+    under_way: Vec<(u64, u64, KnownState)>,
     replay: String,
 }
 
-impl Checked {
+impl CheckedDrive {
     fn units(&self) -> u64 {
         self.known.len() as u64
     }
@@ -72,7 +72,7 @@ impl Checked {
         for (number, _, result) in results {
             let Some(i) = self.under_way.iter().position(|(of, ..)| *of == number) else { continue };
             let (_, unit, then) = self.under_way.swap_remove(i);
-            self.known[unit as usize] = if result.is_ok() { then } else { Known::Unsure };
+            self.known[unit as usize] = if result.is_ok() { then } else { KnownState::Unsure };
         }
     }
 
@@ -86,11 +86,11 @@ impl Checked {
             let part = &mapped[unit * self.unit as usize..][..self.unit as usize];
             assert!(part.iter().all(|sector| *sector == part[0]), "{}: a unit is one piece", self.replay);
             match known {
-                Known::Data => assert!(part[0], "{}: unit {unit} has data and is said to be a hole", self.replay),
-                Known::Nothing => {
+                KnownState::Data => assert!(part[0], "{}: unit {unit} has data and is said to be a hole", self.replay),
+                KnownState::Nothing => {
                     assert!(!at_rest || !part[0], "{}: unit {unit} has no data, and is no hole", self.replay);
                 }
-                Known::Unsure => {}
+                KnownState::Unsure => {}
             }
         }
     }
@@ -101,11 +101,11 @@ impl Checked {
             let (start, sectors) = (unit * self.unit, 1 + rng.below(self.unit));
             let fua = rng.below(4) == 0;
             let (number, then) = match rng.below(10) {
-                0..6 => (self.bench.write(start, 1 + rng.below(255) as u8, sectors, fua), Known::Data),
-                6..9 => (self.bench.submit(Operation::Discard, start, self.unit), Known::Nothing),
+                0..6 => (self.bench.write(start, 1 + rng.below(255) as u8, sectors, fua), KnownState::Data),
+                6..9 => (self.bench.submit(Operation::Discard, start, self.unit), KnownState::Nothing),
                 _ => (self.bench.submit(Operation::Flush, 0, 0), self.known[unit as usize]),
             };
-            self.known[unit as usize] = Known::Unsure;
+            self.known[unit as usize] = KnownState::Unsure;
             self.under_way.push((number, unit, then));
         } else if let Some(at) = self.bench.core.next_event() {
             self.bench.now = self.bench.now.max(at);
@@ -139,12 +139,12 @@ fn every_drive_tells_data_from_holes_at_any_moment() {
             Err(SessionError::Foresight { .. }) => continue,
             drive => drive.unwrap_or_else(|error| panic!("{error}")),
         };
-        let core = Core::new(Box::new(drive), OnCut::End);
+        let core = Core::new(Box::new(drive), CutPolicy::End);
         let unit = core.unit().get();
         let units = UNITS.min(core.capacity().get() / unit) as usize;
         let replay = format!("seed {seed}, {}", setting.name);
-        let known = vec![Known::Nothing; units];
-        let mut checked = Checked { bench: Bench::new(core), unit, known, under_way: Vec::new(), replay };
+        let known = vec![KnownState::Nothing; units];
+        let mut checked = CheckedDrive { bench: Bench::new(core), unit, known, under_way: Vec::new(), replay };
         checked.check(true);
         let mut rng = Rng::stream(seed, "serve.allocation");
         for round in 0..4 {
@@ -154,11 +154,11 @@ fn every_drive_tells_data_from_holes_at_any_moment() {
                 continue;
             }
             checked.bench.core.cut_power(checked.bench.now, &mut checked.bench.answers).expect("it is on");
-            assert!(matches!(checked.bench.ask(0, 1, 1), Some(Err(Failed::NoPower))));
+            assert!(matches!(checked.bench.ask(0, 1, 1), Some(Err(JobFailure::NoPower))));
             checked.bench.results();
             checked.under_way.clear();
             // Recovery may find older contents, so no state is known until the next job on a unit.
-            checked.known.fill(Known::Unsure);
+            checked.known.fill(KnownState::Unsure);
             checked.bench.core.power_on(checked.bench.now, &mut checked.bench.answers).expect("it is off");
             checked.wait_until_idle();
         }
@@ -167,11 +167,11 @@ fn every_drive_tells_data_from_holes_at_any_moment() {
 
 #[test]
 fn questions_wait_for_the_power_with_the_requests() {
-    let mut bench = Bench::new(core(BUFFER, OnCut::Hold));
+    let mut bench = Bench::new(core(BUFFER, CutPolicy::Hold));
     bench.alone(Operation::Write { data: vec![1; 512], fua: true }, 4, 1).expect("written");
     let end = bench.core.capacity().get();
     for (start, sectors) in [(end, 1), (end - 1, 2), (u64::MAX, 1)] {
-        assert!(matches!(bench.ask(start, sectors, 1), Some(Err(Failed::Drive(ssd::Status::OutOfRange)))));
+        assert!(matches!(bench.ask(start, sectors, 1), Some(Err(JobFailure::Drive(ssd::Status::OutOfRange)))));
     }
     let wait = |bench: &mut Bench| {
         let (to, extents) = channel();
@@ -190,5 +190,5 @@ fn questions_wait_for_the_power_with_the_requests() {
     assert_eq!(extents[1].allocation, Allocation::Mapped);
     let lost = wait(&mut bench);
     bench.core.end(&mut bench.answers);
-    assert_eq!(lost.try_recv(), Ok(Err(Failed::NoPower)));
+    assert_eq!(lost.try_recv(), Ok(Err(JobFailure::NoPower)));
 }

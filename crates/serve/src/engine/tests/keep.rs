@@ -2,7 +2,7 @@
 
 use testkit::conformance::{Setting, settings};
 
-use super::power::{Life, Saying};
+use super::power::{Life, PanicLabel};
 use super::thread::{done, submit};
 use super::*;
 use crate::state::{Durability, State, StateDir};
@@ -11,7 +11,7 @@ use crate::state::{Durability, State, StateDir};
 fn options(dir: &std::path::Path, more: &str) -> EngineOptions {
     let device = small(more);
     let dir = StateDir::lock(dir, &device.resolved).unwrap_or_else(|error| panic!("{error}"));
-    let keep = KeepIn { dir, durability: Durability::Machine, on_finding: None };
+    let keep = PersistenceSettings { dir, durability: Durability::Machine, on_finding: None };
     EngineOptions { pace: Pace::Max, keep: Some(keep), ..EngineOptions::new(device) }
 }
 
@@ -64,17 +64,17 @@ fn drives_of_every_family_are_dropped_at_any_moment_and_keep_their_promises() {
     let keeps = |setting: &&Setting| {
         let flushes = setting.spec.buffer.as_ref().is_none_or(|of| of.flush != ssd::FlushPolicy::Ignore);
         let resolved = setting.spec.resolve().expect("valid");
-        flushes && resolved.ftl.log.erase == ftl::EraseWhen::Copied && resolved.backend.errors.is_none()
+        flushes && resolved.ftl.log.erase == ftl::EraseTiming::Copied && resolved.backend.errors.is_none()
     };
     let (all, mut checked) = (settings(), 0);
     for (seed, setting) in (0..).zip(all.iter().filter(keeps).step_by(4)) {
-        let _say = Saying(format!("seed {seed}, {:?}", setting.name));
+        let _say = PanicLabel(format!("seed {seed}, {:?}", setting.name));
         let home = tempfile::tempdir().expect("a folder");
         let resolved = setting.spec.resolve().expect("valid");
         let open = || State::open_or_create(home.path(), &resolved, seed, Durability::Process);
         let open = || open().unwrap_or_else(|error| panic!("{error}"));
         let (mut state, drive) = open();
-        let mut life = Life::new(Core::new(Box::new(drive), OnCut::End), seed);
+        let mut life = Life::new(Core::new(Box::new(drive), CutPolicy::End), seed);
         life.keep_verification(home.path());
         for _ in 0..3 {
             life.steps(50);
@@ -83,7 +83,7 @@ fn drives_of_every_family_are_dropped_at_any_moment_and_keep_their_promises() {
             drop(state);
             let drive;
             (state, drive) = open();
-            let mut core = Core::new(Box::new(drive), OnCut::End);
+            let mut core = Core::new(Box::new(drive), CutPolicy::End);
             core.recover();
             life.killed(core, home.path());
         }

@@ -3,7 +3,7 @@
 use ssd::{RaidLevel, ResolvedDevice};
 use testkit::{raid, translation};
 
-use super::power::{Life, Saying};
+use super::power::{Life, PanicLabel};
 use super::thread::{done, submit};
 use super::verify::Clients;
 use super::*;
@@ -37,7 +37,7 @@ fn device(resolved: ResolvedDevice) -> Device {
     Device { name: "layered".to_owned(), resolved, replaced: Vec::new() }
 }
 
-fn core_of(resolved: &ResolvedDevice, on_cut: OnCut, seed: u64) -> Core {
+fn core_of(resolved: &ResolvedDevice, on_cut: CutPolicy, seed: u64) -> Core {
     let options = EngineOptions { seed, ..EngineOptions::new(device(resolved.clone())) };
     Core::new(options.drive(|_| {}).unwrap_or_else(|error| panic!("{error}")), on_cut)
 }
@@ -53,8 +53,8 @@ fn states(core: &Core) -> Vec<DriveState> {
 #[test]
 fn what_is_written_is_read_through_every_layer() {
     for (seed, (name, resolved)) in (0..).zip(devices()) {
-        let _say = Saying(format!("seed {seed}, {name}"));
-        let mut bench = Bench::new(core_of(&resolved, OnCut::End, seed));
+        let _say = PanicLabel(format!("seed {seed}, {name}"));
+        let mut bench = Bench::new(core_of(&resolved, CutPolicy::End, seed));
         let end = bench.core.capacity().get();
         assert_eq!(end, resolved.capacity().get());
         assert_eq!(bench.alone(Operation::Read, 0, 9), Ok(vec![0; 9 * 512]));
@@ -87,8 +87,8 @@ fn what_is_written_is_read_through_every_layer() {
 #[test]
 fn allocation_is_that_of_the_drives_and_of_the_map() {
     for (seed, (name, resolved)) in (0..).zip(devices()) {
-        let _say = Saying(format!("seed {seed}, {name}"));
-        let mut bench = Bench::new(core_of(&resolved, OnCut::End, seed));
+        let _say = PanicLabel(format!("seed {seed}, {name}"));
+        let mut bench = Bench::new(core_of(&resolved, CutPolicy::End, seed));
         let unit = bench.core.unit().get();
         let allocation = |bench: &mut Bench, unit_number: u64| {
             let extents = bench.ask(unit_number * unit, 1, 1).expect("it is answered").expect("an extent");
@@ -110,8 +110,8 @@ fn allocation_is_that_of_the_drives_and_of_the_map() {
 fn acknowledged_flushes_survive_power_cuts_through_every_layer() {
     let mut checked = 0;
     for (seed, (name, resolved)) in (0..).zip(devices()) {
-        for on_cut in [OnCut::End, OnCut::Hold] {
-            let _say = Saying(format!("seed {seed}, {name}, {on_cut:?}"));
+        for on_cut in [CutPolicy::End, CutPolicy::Hold] {
+            let _say = PanicLabel(format!("seed {seed}, {name}, {on_cut:?}"));
             let mut life = Life::new(core_of(&resolved, on_cut, seed), seed);
             life.run(100);
             checked += life.checked();
@@ -124,8 +124,8 @@ fn acknowledged_flushes_survive_power_cuts_through_every_layer() {
 fn accuse(first: u64, steps: u32) -> u64 {
     let mut compared = 0;
     for (seed, (name, resolved)) in (first..).zip(devices()) {
-        let on_cut = if seed % 2 == 0 { OnCut::Hold } else { OnCut::End };
-        let _say = Saying(format!("seed {seed}, {name}, {on_cut:?}"));
+        let on_cut = if seed % 2 == 0 { CutPolicy::Hold } else { CutPolicy::End };
+        let _say = PanicLabel(format!("seed {seed}, {name}, {on_cut:?}"));
         let (violations, status) = Clients::of(core_of(&resolved, on_cut, seed), seed).run(steps);
         assert!(violations.is_empty(), "{violations:#?}");
         compared += status.sectors;
@@ -162,7 +162,7 @@ fn failing(level: RaidLevel, drives: u32, spares: u32, (seed, steps): (u64, u32)
     let resolved = buffered_raid(level, drives, spares, ["", "size = \"64KiB\""][seed as usize % 2]);
     let has_journal = level.parities() > 0 && seed == 2;
     let resolved = if has_journal { with_journal(&resolved) } else { resolved };
-    let mut clients = Clients::of(core_of(&resolved, OnCut::End, seed), seed);
+    let mut clients = Clients::of(core_of(&resolved, CutPolicy::End, seed), seed);
     let mut rebuilds = 0;
     for _ in 0..steps {
         let raid = raid_status(&clients.bench.core);
@@ -208,7 +208,7 @@ fn drives_fail_and_spares_are_rebuilt_beside_clients_that_are_verified() {
     let (mut rebuilds, mut compared) = (0, 0);
     for (level, drives) in levels {
         for seed in 0..3 {
-            let _say = Saying(format!("seed {seed}, {level:?} of {drives}"));
+            let _say = PanicLabel(format!("seed {seed}, {level:?} of {drives}"));
             let (core, status, count) = failing(level, drives, 2, (seed, 1200));
             assert_eq!(status.unreadable, 0, "nothing was lost");
             let raid = raid_status(&core);
@@ -222,7 +222,7 @@ fn drives_fail_and_spares_are_rebuilt_beside_clients_that_are_verified() {
 
 #[test]
 fn a_drive_fails_in_the_middle_of_writes_and_the_status_says_how_far_its_spare_is() {
-    let mut bench = Bench::new(core_of(&raid_of(RaidLevel::Raid5, 4, 1), OnCut::End, 7));
+    let mut bench = Bench::new(core_of(&raid_of(RaidLevel::Raid5, 4, 1), CutPolicy::End, 7));
     bench.core.verify(true);
     (0..40).for_each(|n| _ = bench.write(24 * n, n as u8 + 1, 24, false));
     assert_eq!(bench.core.fail_drive(1).expect("it works"), Some(4));
@@ -252,7 +252,7 @@ fn a_drive_fails_in_the_middle_of_writes_and_the_status_says_how_far_its_spare_i
     bench.core.fail_drive(0).expect("it works");
     let read: Vec<_> = (0..40).map(|n| bench.alone(Operation::Read, 24 * n, 1)).collect();
     assert!(
-        read.contains(&Err(Failed::Drive(ssd::Status::Uncorrectable))) && read.iter().any(Result::is_ok),
+        read.contains(&Err(JobFailure::Drive(ssd::Status::Uncorrectable))) && read.iter().any(Result::is_ok),
         "{read:?}"
     );
     assert!(bench.core.take_violations().is_empty(), "what is lost is an error, and no other data");
@@ -260,7 +260,7 @@ fn a_drive_fails_in_the_middle_of_writes_and_the_status_says_how_far_its_spare_i
 
 #[test]
 fn an_orderly_end_stops_a_rebuild_and_the_next_beginning_goes_on_with_it() {
-    let mut bench = Bench::new(core_of(&raid_of(RaidLevel::Raid6, 4, 1), OnCut::End, 3));
+    let mut bench = Bench::new(core_of(&raid_of(RaidLevel::Raid6, 4, 1), CutPolicy::End, 3));
     (0..20).for_each(|n| _ = bench.write(24 * n, n as u8 + 1, 24, false));
     bench.drain();
     bench.core.fail_drive(3).expect("it works");
@@ -281,10 +281,10 @@ fn an_orderly_end_stops_a_rebuild_and_the_next_beginning_goes_on_with_it() {
 
 #[test]
 fn a_fault_names_its_drive_where_there_are_several() {
-    let mut bench = Bench::new(core_of(&raid_of(RaidLevel::Raid1, 2, 0), OnCut::End, 1));
+    let mut bench = Bench::new(core_of(&raid_of(RaidLevel::Raid1, 2, 0), CutPolicy::End, 1));
     bench.write(0, 9, 4, false);
     bench.drain();
-    let fault = |drive| Fault { operation: flash::nand::Failing::Read, after: 0, count: 1, drive };
+    let fault = |drive| Fault { operation: flash::nand::FaultKind::Read, after: 0, count: 1, drive };
     let refused = bench.core.plan(fault(None)).expect_err("two drives");
     assert_eq!(refused.to_string(), "the device has 2 drives; say which one with --drive, from 0 to 1");
     let refused = bench.core.plan(fault(Some(2))).expect_err("two drives");
@@ -303,15 +303,15 @@ fn a_fault_names_its_drive_where_there_are_several() {
     let refused = bench.core.fail_drive(1).expect_err("it has failed");
     assert_eq!(refused.to_string(), "drive 1 has failed before; choose another one");
     assert_eq!(bench.byte(0), 9);
-    let refused = core("", OnCut::End).fail_drive(0).expect_err("one drive");
+    let refused = core("", CutPolicy::End).fail_drive(0).expect_err("one drive");
     assert!(refused.to_string().starts_with("the device is no RAID"), "{refused}");
-    let refused = core("", OnCut::End).plan(fault(Some(1))).expect_err("one drive");
+    let refused = core("", CutPolicy::End).plan(fault(Some(1))).expect_err("one drive");
     assert_eq!(refused.to_string(), "the device is one drive; leave --drive out");
 }
 
 #[test]
 fn a_translation_says_that_it_mounts_and_what_its_zones_do() {
-    let mut bench = Bench::new(core_of(&translation::settings()[0].device, OnCut::Hold, 2));
+    let mut bench = Bench::new(core_of(&translation::settings()[0].device, CutPolicy::Hold, 2));
     let end = bench.core.capacity().get();
     for round in 0..4 {
         for start in (0..end / 8 * 8).step_by(8) {
@@ -339,7 +339,7 @@ fn what_no_layer_can_do_is_refused_with_a_reason() {
         [(raid_of(RaidLevel::Raid5, 3, 0), "raid"), (translation::settings()[0].device.clone(), "translation")]
     {
         let dir = crate::StateDir::lock(&home.path().join(layer), &resolved).unwrap_or_else(|error| panic!("{error}"));
-        let keep = KeepIn { dir, durability: crate::Durability::Process, on_finding: None };
+        let keep = PersistenceSettings { dir, durability: crate::Durability::Process, on_finding: None };
         let options = EngineOptions { keep: Some(keep), ..EngineOptions::new(device(resolved.clone())) };
         let refused = Engine::start(options, |_| {}).err().expect("nothing keeps it").to_string();
         assert!(refused.contains("--state keeps the flash of one drive") && refused.contains(layer), "{refused}");

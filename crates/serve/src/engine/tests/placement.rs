@@ -7,7 +7,7 @@ use base::engine::Rng;
 use base::io::PlacementId;
 
 use super::*;
-use crate::record::Row;
+use crate::record::RequestRow;
 
 /// Superblocks of 64 mapping units in four dies.
 fn placed(more: &str) -> Device {
@@ -30,10 +30,10 @@ fn submit(bench: &mut Bench, operation: Operation, placement: u16, (start, secto
 }
 
 /// Random jobs of clients in a closed loop.
-fn served(core: Core, path: &Path, seed: u64) -> (Vec<Row>, u64) {
+fn served(core: Core, path: &Path, seed: u64) -> (Vec<RequestRow>, u64) {
     let mut bench = Bench::new(core);
     let (to, groups) = channel();
-    bench.core.record(crate::record::Record::new(to));
+    bench.core.record(crate::record::RequestCollector::new(to));
     let mut rng = Rng::stream(seed, "serve.placement");
     let capacity = bench.core.capacity().get();
     let (mut outstanding, mut hash) = (0, 0);
@@ -72,7 +72,7 @@ fn served(core: Core, path: &Path, seed: u64) -> (Vec<Row>, u64) {
     let updates = status.requests.iter().find(|of| of.kind == "update-handles").expect("the drive has handles");
     assert!(updates.done > 20 && updates.failed == 0, "{updates:?}");
     bench.core.end(&mut bench.answers);
-    let rows: Vec<Row> = groups.try_iter().flatten().collect();
+    let rows: Vec<RequestRow> = groups.try_iter().flatten().collect();
     super::replay::write(&rows, path);
     (rows, hash)
 }
@@ -86,7 +86,7 @@ fn a_recording_with_updates_of_handles_run_again_has_the_same_events_and_latenci
 
 #[test]
 fn updates_of_handles_are_verified_as_no_change_and_wait_for_the_power() {
-    let mut core = Core::new(Box::new(Ssd::new(&placed("").resolved, 1)), OnCut::Hold);
+    let mut core = Core::new(Box::new(Ssd::new(&placed("").resolved, 1)), CutPolicy::Hold);
     core.verify(true);
     let mut bench = Bench::new(core);
     submit(&mut bench, Operation::Write { data: vec![7; 2048], fua: true }, 2, (0, 4));
@@ -97,7 +97,7 @@ fn updates_of_handles_are_verified_as_no_change_and_wait_for_the_power() {
     assert_eq!(bench.core.outstanding(), 2);
     bench.core.power_on(bench.now, &mut bench.answers).expect("it is off");
     let results: Vec<_> = bench.drain().into_iter().map(|(number, _, result)| (number, result)).collect();
-    assert_eq!(results, [(1, Ok(Vec::new())), (2, Err(Failed::Drive(ssd::Status::InvalidField)))]);
+    assert_eq!(results, [(1, Ok(Vec::new())), (2, Err(JobFailure::Drive(ssd::Status::InvalidField)))]);
     assert_eq!(bench.byte(3), 7);
     assert!(bench.core.take_violations().is_empty());
 }

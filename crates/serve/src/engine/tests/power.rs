@@ -8,18 +8,18 @@ use super::*;
 
 /// The contents of a sector since the newest durable one, oldest first. `None` is a discard: after it the sector may have any
 /// content that it ever had, until it is written again.
-type Contents = Vec<Option<u8>>;
+type SectorContents = Vec<Option<u8>>;
 
 /// A job under way.
-struct Open {
+struct OpenJob {
     number: u64,
     start: u64,
     end: u64,
-    kind: Kind,
+    kind: JobKind,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum JobKind {
     Write { fua: bool },
     Flush,
     Discard,
@@ -30,8 +30,8 @@ enum Kind {
 pub(super) struct Life {
     bench: Bench,
     rng: Rng,
-    model: Vec<Contents>,
-    open: Vec<Open>,
+    model: Vec<SectorContents>,
+    open: Vec<OpenJob>,
     /// For each flush under way, the contents of each sector that were acknowledged when it came.
     flushes: Vec<(u64, Vec<usize>)>,
     /// Contents of each sector that were acknowledged.
@@ -73,7 +73,7 @@ impl Life {
         if dice < 15 {
             let number = self.bench.submit(Operation::Flush, 0, 0);
             self.flushes.push((number, self.acknowledged.clone()));
-            self.open.push(Open { number, start: 0, end: 0, kind: Kind::Flush });
+            self.open.push(OpenJob { number, start: 0, end: 0, kind: JobKind::Flush });
             return;
         }
         // The drive may reorder overlapping jobs, so each sector has one job at a time.
@@ -84,16 +84,18 @@ impl Life {
         let (number, content, kind) = match dice {
             15..65 => {
                 self.byte = self.byte % 250 + 1;
-                (self.bench.write(start, self.byte, sectors, fua), Some(self.byte), Kind::Write { fua })
+                (self.bench.write(start, self.byte, sectors, fua), Some(self.byte), JobKind::Write { fua })
             }
-            65..75 => (self.bench.submit(Operation::WriteZeroes { fua }, start, sectors), Some(0), Kind::Write { fua }),
-            75..82 => (self.bench.submit(Operation::Discard, start, sectors), None, Kind::Discard),
-            _ => (self.bench.submit(Operation::Read, start, sectors), None, Kind::Read),
+            65..75 => {
+                (self.bench.submit(Operation::WriteZeroes { fua }, start, sectors), Some(0), JobKind::Write { fua })
+            }
+            75..82 => (self.bench.submit(Operation::Discard, start, sectors), None, JobKind::Discard),
+            _ => (self.bench.submit(Operation::Read, start, sectors), None, JobKind::Read),
         };
-        if kind != Kind::Read {
+        if kind != JobKind::Read {
             self.model[start as usize..end as usize].iter_mut().for_each(|contents| contents.push(content));
         }
-        self.open.push(Open { number, start, end, kind });
+        self.open.push(OpenJob { number, start, end, kind });
     }
 
     /// Removes the contents before a durable one.
@@ -109,19 +111,19 @@ impl Life {
     fn answered(&mut self, results: Results) {
         for (number, _, result) in results {
             let at = self.open.iter().position(|open| open.number == number).expect("a job under way");
-            let Open { start, end, kind, .. } = self.open.remove(at);
+            let OpenJob { start, end, kind, .. } = self.open.remove(at);
             let flush = self.flushes.iter().position(|(of, _)| *of == number).map(|at| self.flushes.remove(at).1);
             match (kind, result) {
-                (Kind::Read, Ok(data)) => self.check(start, &data),
-                (Kind::Write { .. } | Kind::Discard, Ok(_)) => {
+                (JobKind::Read, Ok(data)) => self.check(start, &data),
+                (JobKind::Write { .. } | JobKind::Discard, Ok(_)) => {
                     for sector in start as usize..end as usize {
                         self.acknowledged[sector] = self.model[sector].len();
-                        if kind == (Kind::Write { fua: true }) {
+                        if kind == (JobKind::Write { fua: true }) {
                             self.settle(sector, self.acknowledged[sector]);
                         }
                     }
                 }
-                (Kind::Flush, Ok(_)) => {
+                (JobKind::Flush, Ok(_)) => {
                     let covers = flush.expect("it was noted");
                     (0..covers.len()).for_each(|sector| self.settle(sector, covers[sector]));
                 }
@@ -129,9 +131,9 @@ impl Life {
                 (
                     _,
                     Err(
-                        Failed::Drive(ssd::Status::ReadOnly)
-                        | Failed::NoPower
-                        | Failed::Drive(ssd::Status::Uncorrectable),
+                        JobFailure::Drive(ssd::Status::ReadOnly)
+                        | JobFailure::NoPower
+                        | JobFailure::Drive(ssd::Status::Uncorrectable),
                     ),
                 ) => {}
                 (_, Err(failed)) => panic!("an extent inside a drive without zones: {failed}"),
@@ -156,14 +158,14 @@ impl Life {
         let results = self.bench.results();
         self.answered(results);
         assert_eq!(self.open.len(), cut.held, "held and no others are left");
-        if on_cut == OnCut::End {
+        if on_cut == CutPolicy::End {
             assert_eq!(cut.held, 0);
         }
         let refused = self.bench.submit(Operation::Flush, 0, 0);
-        if on_cut == OnCut::End {
+        if on_cut == CutPolicy::End {
             assert_eq!(
                 self.bench.results().pop().map(|(of, _, result)| (of, result)),
-                Some((refused, Err(Failed::NoPower)))
+                Some((refused, Err(JobFailure::NoPower)))
             );
         }
         let wait = Span::from_us(self.below(50));
@@ -171,20 +173,20 @@ impl Life {
         // Any content that was submitted and is not older than a durable one may have survived.
         self.acknowledged.iter_mut().for_each(|acknowledged| *acknowledged = 1);
         self.bench.core.power_on(self.bench.now, &mut self.bench.answers).expect("it is off");
-        if on_cut == OnCut::Hold {
+        if on_cut == CutPolicy::Hold {
             let covers = vec![1; self.model.len()];
             self.flushes.iter_mut().for_each(|(_, of)| of.clone_from(&covers));
             self.flushes.push((refused, covers));
-            self.open.push(Open { number: refused, start: 0, end: 0, kind: Kind::Flush });
+            self.open.push(OpenJob { number: refused, start: 0, end: 0, kind: JobKind::Flush });
         }
         let results = self.bench.drain();
         if cut.lost_writes {
             let failed = results.iter().find(|(of, ..)| *of == refused).expect("it was held");
-            assert_eq!(failed.2, Err(Failed::NoPower), "a flush although writes were lost");
+            assert_eq!(failed.2, Err(JobFailure::NoPower), "a flush although writes were lost");
         }
         self.answered(results);
         assert!(self.open.is_empty());
-        if on_cut == OnCut::Hold {
+        if on_cut == CutPolicy::Hold {
             // The flush above began with the held writes, and does not cover writes that had to wait for room in the buffer.
             drop(self.bench.alone(Operation::Flush, 0, 0));
         }
@@ -209,7 +211,7 @@ impl Life {
                 }
                 // The page of the sector failed: its content is lost, and any next content is right.
                 Err(error) => {
-                    assert_eq!(error, Failed::Drive(ssd::Status::Uncorrectable), "sector {sector}");
+                    assert_eq!(error, JobFailure::Drive(ssd::Status::Uncorrectable), "sector {sector}");
                     self.model[sector] = vec![None];
                 }
             }
@@ -272,8 +274,8 @@ fn acknowledged_flushes_survive_power_cuts_on_every_family() {
     // Drives that ignore flushes promise nothing.
     let keeps = |setting: &&Setting| setting.spec.buffer.as_ref().is_none_or(|of| of.flush != FlushPolicy::Ignore);
     for (seed, setting) in (0..).zip(all.iter().filter(keeps).step_by(3)) {
-        for on_cut in [OnCut::End, OnCut::Hold] {
-            let say = Saying(format!("seed {seed}, {:?}, {on_cut:?}", setting.name));
+        for on_cut in [CutPolicy::End, CutPolicy::Hold] {
+            let say = PanicLabel(format!("seed {seed}, {:?}, {on_cut:?}", setting.name));
             let drive = Box::new(Ssd::new(&setting.spec.resolve().expect("valid"), seed));
             let mut life = Life::new(Core::new(drive, on_cut), seed);
             life.run(120);
@@ -290,14 +292,14 @@ fn a_drive_that_ignores_flushes_is_found() {
     let lies = |setting: &Setting| setting.spec.buffer.as_ref().is_some_and(|of| of.flush == FlushPolicy::Ignore);
     for (seed, setting) in (0..20).flat_map(|seed| settings().into_iter().filter(lies).map(move |of| (seed, of))) {
         let drive = Box::new(Ssd::new(&setting.spec.resolve().expect("valid"), seed));
-        Life::new(Core::new(drive, OnCut::End), seed).run(120);
+        Life::new(Core::new(drive, CutPolicy::End), seed).run(120);
     }
 }
 
 /// Prints the name of the life if the test panics.
-pub(super) struct Saying(pub(super) String);
+pub(super) struct PanicLabel(pub(super) String);
 
-impl Drop for Saying {
+impl Drop for PanicLabel {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("failed: {}", self.0);
@@ -307,7 +309,7 @@ impl Drop for Saying {
 
 #[test]
 fn a_cut_answers_every_job_or_holds_it() {
-    for on_cut in [OnCut::End, OnCut::Hold] {
+    for on_cut in [CutPolicy::End, CutPolicy::Hold] {
         let mut bench = Bench::new(core("", on_cut));
         bench.write(0, 1, 4, false);
         bench.submit(Operation::Read, 0, 1);
@@ -321,12 +323,12 @@ fn a_cut_answers_every_job_or_holds_it() {
         let later = bench.drain();
         let of = |all: &Results| all.iter().map(|(number, _, result)| (*number, result.is_ok())).collect::<Vec<_>>();
         match on_cut {
-            OnCut::End => {
+            CutPolicy::End => {
                 assert_eq!((cut.failed, cut.held, cut.lost_writes), (2, 0, false));
                 assert_eq!((of(&results), of(&later)), (vec![(0, false), (1, false), (2, false)], Vec::new()));
                 assert_eq!(bench.byte(0), 0);
             }
-            OnCut::Hold => {
+            CutPolicy::Hold => {
                 assert_eq!((cut.failed, cut.held, cut.lost_writes), (0, 2, false));
                 assert_eq!((of(&results), of(&later)), (Vec::new(), vec![(0, true), (1, true), (2, true)]));
                 assert_eq!(bench.byte(0), 1, "the held write began anew");
@@ -338,7 +340,7 @@ fn a_cut_answers_every_job_or_holds_it() {
 
 #[test]
 fn a_flush_fails_if_held_clients_lost_writes_without_a_word() {
-    let mut bench = Bench::new(core(BUFFER, OnCut::Hold));
+    let mut bench = Bench::new(core(BUFFER, CutPolicy::Hold));
     bench.write(0, 1, 4, true);
     bench.drain();
     assert!(!bench.core.cut_power(bench.now, &mut bench.answers).expect("it is on").lost_writes, "it was durable");
@@ -349,7 +351,7 @@ fn a_flush_fails_if_held_clients_lost_writes_without_a_word() {
     bench.core.power_on(bench.now, &mut bench.answers).expect("it is off");
     assert_eq!([0, 4].map(|sector| bench.byte(sector)), [1, 0]);
     for _ in 0..2 {
-        assert_eq!(bench.alone(Operation::Flush, 0, 0), Err(Failed::NoPower));
+        assert_eq!(bench.alone(Operation::Flush, 0, 0), Err(JobFailure::NoPower));
     }
     assert!(bench.core.status().lost_writes);
     // Forced unit access promises nothing about other writes.
@@ -364,7 +366,7 @@ fn a_flush_fails_if_held_clients_lost_writes_without_a_word() {
 fn a_flush_makes_durable_what_was_answered_before_it_came_and_nothing_else() {
     for is_fua in [false, true] {
         for is_late in [false, true] {
-            let mut bench = Bench::new(core(BUFFER, OnCut::Hold));
+            let mut bench = Bench::new(core(BUFFER, CutPolicy::Hold));
             bench.write(0, 1, 4, false);
             bench.drain();
             let promise = if is_fua { bench.write(8, 3, 4, true) } else { bench.submit(Operation::Flush, 0, 0) };
@@ -382,7 +384,7 @@ fn a_flush_makes_durable_what_was_answered_before_it_came_and_nothing_else() {
 
 #[test]
 fn an_orderly_power_off_answers_when_the_answers_are_due() {
-    let mut bench = Bench::new(core(BUFFER, OnCut::End));
+    let mut bench = Bench::new(core(BUFFER, CutPolicy::End));
     let write = bench.write(0, 1, 64, true);
     let took = bench.core.power_off(bench.now, &mut bench.answers).expect("it is on");
     assert!(bench.results().is_empty() && took > Span::from_us(200), "{took}");

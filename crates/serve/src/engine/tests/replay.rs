@@ -5,20 +5,20 @@ use std::sync::mpsc::channel;
 use base::engine::Rng;
 use base::io::{Io, IoKind};
 use ssd::FtlKind;
-use study::run::Record as Logged;
+use study::run;
 use study::session::Session;
 use testkit::conformance::{Setting, settings};
 use workload::trace::TraceOptions;
 
 use super::*;
-use crate::record::{Ended, Row};
+use crate::record::{RequestEnd, RequestRow};
 
 /// Random jobs, most of them submitted at the moment of an answer, as by clients in a closed loop. Returns the rows and the
 /// event hash at the last completion.
-fn served(core: Core, path: &std::path::Path, seed: u64) -> (Vec<Row>, u64) {
+fn served(core: Core, path: &std::path::Path, seed: u64) -> (Vec<RequestRow>, u64) {
     let mut bench = Bench::new(core);
     let (to, groups) = channel();
-    bench.core.record(crate::record::Record::new(to));
+    bench.core.record(crate::record::RequestCollector::new(to));
     let mut rng = Rng::stream(seed, "serve.replay");
     let capacity = bench.core.capacity().get();
     let (mut outstanding, mut hash) = (0, 0);
@@ -55,19 +55,19 @@ fn served(core: Core, path: &std::path::Path, seed: u64) -> (Vec<Row>, u64) {
         hash = bench.core.drive().counters().event_hash;
     }
     bench.core.end(&mut bench.answers);
-    let rows: Vec<Row> = groups.try_iter().flatten().collect();
+    let rows: Vec<RequestRow> = groups.try_iter().flatten().collect();
     write(&rows, path);
     (rows, hash)
 }
 
 /// Writes the recording.
-pub(super) fn write(rows: &[Row], path: &std::path::Path) {
-    let file = RecordTo { path: path.to_owned(), force: false, inputs: Vec::new() }.open();
+pub(super) fn write(rows: &[RequestRow], path: &std::path::Path) {
+    let file = RecordingTarget { path: path.to_owned(), force: false, inputs: Vec::new() }.open();
     let started = Writer::start(file.unwrap_or_else(|error| panic!("{error}")));
     let (writer, mut record) = started.unwrap_or_else(|error| panic!("{error}"));
     for (number, row) in (0..).zip(rows) {
         record.submitted(number, row.at, row.io, row.queue);
-        let Ended::At(end, status) = row.ended else { panic!("the power was never cut") };
+        let RequestEnd::At(end, status) = row.ended else { panic!("the power was never cut") };
         record.completed(number, end, status);
         // Groups of any size are one trace.
         if number % 100 == 0 {
@@ -104,7 +104,7 @@ fn check(name: &str, resolved: ssd::ResolvedDevice, seed: u64) {
 
 /// Serves a device to clients, runs the recording, and compares the two.
 pub(super) fn check_with(
-    served: impl FnOnce(Core, &std::path::Path, u64) -> (Vec<Row>, u64),
+    served: impl FnOnce(Core, &std::path::Path, u64) -> (Vec<RequestRow>, u64),
     name: &str,
     resolved: ssd::ResolvedDevice,
     seed: u64,
@@ -114,8 +114,8 @@ pub(super) fn check_with(
     let device = || Device { name: name.to_owned(), resolved: resolved.clone(), replaced: Vec::new() };
     let options = EngineOptions { seed, ..EngineOptions::new(device()) };
     let drive = options.drive(|_| {}).unwrap_or_else(|error| panic!("{error}"));
-    let (rows, hash) = served(Core::new(drive, OnCut::End), &path, seed);
-    let mut log: Vec<Logged> = Vec::new();
+    let (rows, hash) = served(Core::new(drive, CutPolicy::End), &path, seed);
+    let mut log: Vec<run::Record> = Vec::new();
     let session = Session::new(&options.device).seed(seed).log(&mut log);
     let file = study::catalogue::workload(&path).unwrap_or_else(|error| panic!("{error}"));
     let flow = session.open(&file, &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}"));
@@ -124,7 +124,7 @@ pub(super) fn check_with(
     log.sort_by_key(|record| record.tag);
     assert_eq!(log.len(), rows.len());
     for (row, record) in rows.iter().zip(&log) {
-        let Ended::At(end, status) = row.ended else { panic!("the power was never cut") };
+        let RequestEnd::At(end, status) = row.ended else { panic!("the power was never cut") };
         // The drive chooses the address of an append anew, and its completion names the address.
         let io = if row.io.kind == IoKind::Append { Io { start: row.io.start, ..record.io } } else { record.io };
         let recorded = (record.arrival, io, record.end, record.status);

@@ -16,14 +16,14 @@ pub(super) fn submit(
     operation: Operation,
     start: u64,
     sectors: u64,
-) -> Receiver<Result<Vec<u8>, Failed>> {
+) -> Receiver<Result<Vec<u8>, JobFailure>> {
     let (to, result) = channel();
     let answer = Box::new(move |result| to.send(result).expect("somebody waits"));
     engine.submit(Job::new(operation, Lba::new(start), Sectors::new(sectors), answer));
     result
 }
 
-pub(super) fn done(result: &Receiver<Result<Vec<u8>, Failed>>) -> Result<Vec<u8>, Failed> {
+pub(super) fn done(result: &Receiver<Result<Vec<u8>, JobFailure>>) -> Result<Vec<u8>, JobFailure> {
     result.recv_timeout(Duration::from_secs(60)).expect("it is answered")
 }
 
@@ -51,8 +51,8 @@ fn jobs_of_many_threads_are_answered() {
         let last = engine.stop().expect("it was served").status;
         assert_eq!((last.power, last.event_hash.len()), (Power::Off, 16));
         assert!(engine.stop().is_none());
-        assert_eq!(done(&submit(&engine, Operation::Read, 0, 1)), Err(Failed::NoPower));
-        assert!(matches!(engine.command(Command::Status), Err(Refused::Stopped)));
+        assert_eq!(done(&submit(&engine, Operation::Read, 0, 1)), Err(JobFailure::NoPower));
+        assert!(matches!(engine.command(Command::Status), Err(CommandRefusal::Stopped)));
     }
 }
 
@@ -96,7 +96,7 @@ fn power_comes_and_goes_and_a_snapshot_keeps_the_flash() {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join("state.snapshot");
     let (to, power) = channel();
-    let on_power: OnPower = Box::new(move |is_on| to.send(is_on).expect("somebody listens"));
+    let on_power: PowerCallback = Box::new(move |is_on| to.send(is_on).expect("somebody listens"));
     let options = EngineOptions { pace: Pace::Max, on_power: Some(on_power), ..EngineOptions::new(small(BUFFER)) };
     let engine = Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"));
     let write = |byte, fua| done(&submit(&engine, Operation::Write { data: vec![byte; 512], fua }, 9, 1));
@@ -104,9 +104,9 @@ fn power_comes_and_goes_and_a_snapshot_keeps_the_flash() {
     let snapshot = || engine.command(Command::Snapshot { path: path.clone(), force: false });
     assert!(matches!(snapshot(), Ok(Reply::Snapshot(notes)) if notes.is_empty()));
     assert!(matches!(snapshot(), Ok(Reply::Snapshot(notes)) if notes.len() == 1), "it replaces a snapshot");
-    assert!(matches!(engine.command(Command::PowerOn), Err(Refused::Power(WrongPower::On))));
+    assert!(matches!(engine.command(Command::PowerOn), Err(CommandRefusal::Power(WrongPower::On))));
     assert!(matches!(engine.command(Command::PowerCut), Ok(Reply::Cut(_))));
-    assert_eq!(write(4, false), Err(Failed::NoPower));
+    assert_eq!(write(4, false), Err(JobFailure::NoPower));
     assert!(matches!(engine.command(Command::PowerOn), Ok(Reply::On(_))));
     assert_eq!(done(&submit(&engine, Operation::Read, 9, 1)), Ok(vec![3; 512]));
     let pace = "0.5".parse().expect("a pace");

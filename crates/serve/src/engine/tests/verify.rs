@@ -6,7 +6,7 @@ use base::engine::Rng;
 use ssd::FlushPolicy;
 use testkit::conformance::{Setting, settings};
 
-use super::power::Saying;
+use super::power::PanicLabel;
 use super::thread::{done, submit};
 use super::*;
 use crate::state::{Durability, State, StateDir};
@@ -25,7 +25,7 @@ pub(super) struct Clients {
 }
 
 impl Clients {
-    fn new(setting: &Setting, on_cut: OnCut, seed: u64) -> Self {
+    fn new(setting: &Setting, on_cut: CutPolicy, seed: u64) -> Self {
         Self::of(Core::new(Box::new(Ssd::new(&setting.spec.resolve().expect("valid"), seed)), on_cut), seed)
     }
 
@@ -99,8 +99,8 @@ fn ignores_flushes(setting: &Setting) -> bool {
 fn accuse_honest_drives(first: u64, nth: usize, steps: u32) -> u64 {
     let (all, mut compared) = (settings(), 0);
     for (seed, setting) in (first..).zip(all.iter().filter(|setting| !ignores_flushes(setting)).step_by(nth)) {
-        let on_cut = if seed % 3 == 0 { OnCut::Hold } else { OnCut::End };
-        let _say = Saying(format!("seed {seed}, {:?}, {on_cut:?}", setting.name));
+        let on_cut = if seed % 3 == 0 { CutPolicy::Hold } else { CutPolicy::End };
+        let _say = PanicLabel(format!("seed {seed}, {:?}, {on_cut:?}", setting.name));
         let (violations, status) = Clients::new(setting, on_cut, seed).run(steps);
         assert!(violations.is_empty(), "{violations:#?}");
         compared += status.sectors;
@@ -128,7 +128,7 @@ fn a_drive_that_ignores_flushes_is_found_by_its_verification() {
     let lies: Vec<_> = all.iter().filter(|setting| ignores_flushes(setting)).collect();
     assert!(!lies.is_empty());
     let found = |setting, seed| {
-        let (violations, status) = Clients::new(setting, OnCut::End, seed).run(600);
+        let (violations, status) = Clients::new(setting, CutPolicy::End, seed).run(600);
         assert_eq!(violations.is_empty(), status.violations == 0);
         violations.iter().any(|text| text.contains("after a power cut; expected") && text.contains("(durable)"))
     };
@@ -139,7 +139,7 @@ fn a_drive_that_ignores_flushes_is_found_by_its_verification() {
 
 #[test]
 fn content_that_was_damaged_is_a_violation_where_nothing_else_finds_it() {
-    let mut core = core("", OnCut::End);
+    let mut core = core("", CutPolicy::End);
     core.verify(true);
     let mut bench = Bench::new(core);
     bench.write(0, 1, 4, false);
@@ -150,7 +150,7 @@ fn content_that_was_damaged_is_a_violation_where_nothing_else_finds_it() {
     let status = bench.core.status().verify.expect("it is verified");
     assert_eq!((status.reads, status.sectors, status.violations), (1, 1, 0));
     // The flash of another drive, whose sectors 0 to 3 hold something else.
-    let mut other = Bench::new(self::core("", OnCut::End));
+    let mut other = Bench::new(self::core("", CutPolicy::End));
     other.write(0, 3, 4, false);
     other.write(4, 2, 4, false);
     other.drain();
@@ -165,10 +165,10 @@ fn content_that_was_damaged_is_a_violation_where_nothing_else_finds_it() {
 }
 
 /// The options of a drive that counts its violations.
-fn verified(device: Device, keep: Option<KeepIn>) -> (EngineOptions, Arc<AtomicU64>) {
+fn verified(device: Device, keep: Option<PersistenceSettings>) -> (EngineOptions, Arc<AtomicU64>) {
     let count = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&count);
-    let on_violation: OnViolation = Box::new(move |_| _ = counted.fetch_add(1, Ordering::Relaxed));
+    let on_violation: ViolationCallback = Box::new(move |_| _ = counted.fetch_add(1, Ordering::Relaxed));
     (EngineOptions { pace: Pace::Max, verify: Some(on_violation), keep, ..EngineOptions::new(device) }, count)
 }
 
@@ -202,7 +202,7 @@ fn a_damaged_file_is_unreadable_sectors_and_no_other_data() {
     let device = small("");
     let keep = || {
         let dir = StateDir::lock(&dir, &device.resolved).unwrap_or_else(|error| panic!("{error}"));
-        Some(KeepIn { dir, durability: Durability::Process, on_finding: None })
+        Some(PersistenceSettings { dir, durability: Durability::Process, on_finding: None })
     };
     let (options, violations) = verified(small(""), keep());
     let engine = Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"));
@@ -221,7 +221,7 @@ fn a_damaged_file_is_unreadable_sectors_and_no_other_data() {
         let read = done(&submit(&engine, Operation::Read, n * 4, 4));
         assert_eq!(
             read,
-            if n == 4 { Err(Failed::Drive(ssd::Status::Uncorrectable)) } else { Ok(vec![n as u8 + 1; 2048]) }
+            if n == 4 { Err(JobFailure::Drive(ssd::Status::Uncorrectable)) } else { Ok(vec![n as u8 + 1; 2048]) }
         );
     }
     let Ok(Reply::Status(status)) = engine.command(Command::Status) else { panic!("a status") };
@@ -239,7 +239,7 @@ fn what_was_known_outlives_an_orderly_end_and_not_a_process_that_does_not_verify
     let started = |verifies| {
         let device = small(BUFFER);
         let locked = StateDir::lock(&dir, &device.resolved).unwrap_or_else(|error| panic!("{error}"));
-        let keep = KeepIn { dir: locked, durability: Durability::Process, on_finding: None };
+        let keep = PersistenceSettings { dir: locked, durability: Durability::Process, on_finding: None };
         let (mut options, _) = verified(device, Some(keep));
         options.verify = options.verify.filter(|_| verifies);
         Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"))
@@ -271,7 +271,7 @@ fn what_a_killed_process_had_acknowledged_is_known_to_the_next() {
         let open = || {
             let opened = State::open_or_create(home.path(), &device.resolved, 1, Durability::Process);
             let (state, drive) = opened.unwrap_or_else(|error| panic!("{error}"));
-            let mut core = Core::new(Box::new(drive), OnCut::End);
+            let mut core = Core::new(Box::new(drive), CutPolicy::End);
             core.verify(true);
             (state, core)
         };
@@ -309,15 +309,15 @@ fn what_a_killed_process_had_acknowledged_is_known_to_the_next() {
 
 #[test]
 fn a_worn_out_drive_says_that_it_takes_no_more_writes() {
-    let mut bench = Bench::new(core("", OnCut::End));
+    let mut bench = Bench::new(core("", CutPolicy::End));
     assert!(!bench.core.status().read_only);
     bench
         .core
-        .plan(Fault { operation: flash::nand::Failing::Erase, after: 0, count: 1_000_000, drive: None })
+        .plan(Fault { operation: flash::nand::FaultKind::Erase, after: 0, count: 1_000_000, drive: None })
         .expect("one drive");
     bench
         .core
-        .plan(Fault { operation: flash::nand::Failing::Program, after: 1000, count: 1_000_000, drive: None })
+        .plan(Fault { operation: flash::nand::FaultKind::Program, after: 1000, count: 1_000_000, drive: None })
         .expect("one drive");
     let mut written = 0_u64;
     while !bench.core.status().read_only {
@@ -328,7 +328,7 @@ fn a_worn_out_drive_says_that_it_takes_no_more_writes() {
     }
     assert_eq!(
         bench.alone(Operation::Write { data: vec![2; 512], fua: false }, 0, 1),
-        Err(Failed::Drive(ssd::Status::ReadOnly))
+        Err(JobFailure::Drive(ssd::Status::ReadOnly))
     );
     let status = bench.core.status();
     assert!(status.to_string().contains("bad, takes no more writes"), "{status}");

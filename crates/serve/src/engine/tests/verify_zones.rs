@@ -33,7 +33,7 @@ struct Clients {
 }
 
 impl Clients {
-    fn new(device: &Device, bug: Option<Sabotage>, on_cut: OnCut, seed: u64) -> Self {
+    fn new(device: &Device, bug: Option<Sabotage>, on_cut: CutPolicy, seed: u64) -> Self {
         let resolved = device.resolved.clone();
         let resolved = bug.map_or(resolved.clone(), |bug| resolved.sabotaged(bug));
         let shape = resolved.zones.expect("it has zones");
@@ -142,7 +142,7 @@ impl Clients {
 fn accuse_honest_drives(seeds: std::ops::Range<u64>, steps: u32) -> u64 {
     let mut compared = 0;
     for seed in seeds {
-        let (areas, on_cut) = (seed % 2 == 0, [OnCut::Hold, OnCut::End][seed as usize / 2 % 2]);
+        let (areas, on_cut) = (seed % 2 == 0, [CutPolicy::Hold, CutPolicy::End][seed as usize / 2 % 2]);
         let (violations, status) = Clients::new(&device(areas), None, on_cut, seed).run(steps);
         assert!(violations.is_empty(), "seed {seed}, {on_cut:?}, areas: {areas}: {violations:#?}");
         assert_eq!(status.adopted, 0, "seed {seed}: everything is known");
@@ -167,7 +167,8 @@ fn honest_drives_with_zones_are_not_accused_in_long_lives() {
 #[test]
 fn bugs_of_a_drive_with_zones_are_found() {
     for bug in [Sabotage::AppendMisplaced, Sabotage::ZrwaOverwriteLost] {
-        let is_found = |seed: &u64| !Clients::new(&device(true), Some(bug), OnCut::End, *seed).run(600).0.is_empty();
+        let is_found =
+            |seed: &u64| !Clients::new(&device(true), Some(bug), CutPolicy::End, *seed).run(600).0.is_empty();
         let found = (0..20).filter(is_found).count();
         assert!(found > 5, "{bug:?} is found in {found} lives of 20");
     }
@@ -177,7 +178,7 @@ fn bugs_of_a_drive_with_zones_are_found() {
 fn found(promised: &[Operation], done: &[Operation], then: impl FnOnce(&mut Bench)) -> Vec<String> {
     let device = zoned("");
     let mut benches = [promised, done].map(|operations| {
-        let mut core = Core::new(Box::new(Ssd::new(&device.resolved, 1)), OnCut::End);
+        let mut core = Core::new(Box::new(Ssd::new(&device.resolved, 1)), CutPolicy::End);
         core.verify(true);
         let mut bench = Bench::new(core);
         for operation in operations {

@@ -8,8 +8,8 @@ use base::engine::Rng;
 use ssd::{ZoneAction, ZoneReport, ZoneState};
 
 use super::*;
-use crate::record::Row;
-use crate::{Returned, ZoneQuery};
+use crate::record::RequestRow;
+use crate::{JobResult, ZoneQuery};
 
 /// Zones of 64 units of 2 KiB, of which four may be open and six active.
 pub(super) const ZONED: &str = "name = \"zoned\"\n\
@@ -23,7 +23,7 @@ pub(crate) fn zoned(more: &str) -> Device {
 /// Sectors of a mapping unit.
 const UNIT: u64 = 4;
 
-struct Zoned {
+struct ZonedDrive {
     bench: Bench,
     /// Sectors from the start of a zone to that of the next, and sectors of a zone that can be written.
     size: u64,
@@ -31,13 +31,13 @@ struct Zoned {
     addresses: Arc<Mutex<HashMap<u64, Option<Lba>>>>,
 }
 
-impl Zoned {
+impl ZonedDrive {
     fn new(more: &str, seed: u64) -> Self {
         let device = zoned(more);
         let shape = device.resolved.zones.expect("it has zones");
         let sectors = u64::from(device.resolved.geometry.sectors);
         assert_eq!(sectors, UNIT);
-        let core = Core::new(Box::new(Ssd::new(&device.resolved, seed)), OnCut::End);
+        let core = Core::new(Box::new(Ssd::new(&device.resolved, seed)), CutPolicy::End);
         let (size, capacity) = (u64::from(shape.size) * UNIT, u64::from(shape.capacity) * UNIT);
         Self { bench: Bench::new(core), size, capacity, addresses: Arc::default() }
     }
@@ -47,7 +47,7 @@ impl Zoned {
         let number = self.bench.jobs;
         self.bench.jobs += 1;
         let data = vec![byte; (units * UNIT * 512) as usize];
-        let answer = move |result: Result<Returned, Failed>| {
+        let answer = move |result: Result<JobResult, JobFailure>| {
             let address = result.as_ref().ok().and_then(|returned| returned.address);
             addresses.lock().expect("no panic").insert(number, address);
             given.lock().expect("no panic").push((number, result.map(|returned| returned.data)));
@@ -59,20 +59,20 @@ impl Zoned {
         number
     }
 
-    fn manage(&mut self, action: ZoneAction, zone: u64) -> Result<(), Failed> {
+    fn manage(&mut self, action: ZoneAction, zone: u64) -> Result<(), JobFailure> {
         self.bench.alone(Operation::ManageZone(action), zone * self.size, 0).map(drop)
     }
 
-    fn manage_all(&mut self, action: ZoneAction) -> Result<(), Failed> {
+    fn manage_all(&mut self, action: ZoneAction) -> Result<(), JobFailure> {
         self.bench.alone(Operation::ManageZones(action), 0, 0).map(drop)
     }
 
-    fn write(&mut self, sector: u64, byte: u8, units: u64) -> Result<(), Failed> {
+    fn write(&mut self, sector: u64, byte: u8, units: u64) -> Result<(), JobFailure> {
         let data = vec![byte; (units * UNIT * 512) as usize];
         self.bench.alone(Operation::Write { data, fua: false }, sector, units * UNIT).map(drop)
     }
 
-    fn reports(&mut self, from: u64) -> Result<Vec<ZoneReport>, Failed> {
+    fn reports(&mut self, from: u64) -> Result<Vec<ZoneReport>, JobFailure> {
         let (to, reports) = channel();
         let answer = Box::new(move |result| to.send(result).expect("the test waits"));
         self.bench.core.zones(ZoneQuery { from: Lba::new(from), answer });
@@ -86,7 +86,7 @@ impl Zoned {
 
 #[test]
 fn appends_under_way_together_get_addresses_one_behind_the_other() {
-    let mut zoned = Zoned::new("", 1);
+    let mut zoned = ZonedDrive::new("", 1);
     let size = zoned.size;
     let numbers: Vec<u64> = (0..4).map(|n| zoned.append(2, n + 1, 2)).collect();
     let results = zoned.bench.drain();
@@ -107,41 +107,41 @@ fn appends_under_way_together_get_addresses_one_behind_the_other() {
 
 #[test]
 fn each_failure_has_its_reason() {
-    let mut zoned = Zoned::new("", 2);
+    let mut zoned = ZonedDrive::new("", 2);
     let (size, capacity) = (zoned.size, zoned.capacity);
-    assert_eq!(zoned.write(UNIT, 1, 1), Err(Failed::Drive(ssd::Status::ZoneInvalidWrite)));
-    assert_eq!(zoned.write(0, 1, capacity / UNIT + 1), Err(Failed::Drive(ssd::Status::ZoneBoundary)));
+    assert_eq!(zoned.write(UNIT, 1, 1), Err(JobFailure::Drive(ssd::Status::ZoneInvalidWrite)));
+    assert_eq!(zoned.write(0, 1, capacity / UNIT + 1), Err(JobFailure::Drive(ssd::Status::ZoneBoundary)));
     assert_eq!(
         zoned.bench.alone(Operation::Write { data: vec![0; 512], fua: false }, 0, 1),
-        Err(Failed::Drive(ssd::Status::InvalidField))
+        Err(JobFailure::Drive(ssd::Status::InvalidField))
     );
-    assert_eq!(zoned.bench.alone(Operation::Discard, 0, UNIT), Err(Failed::Drive(ssd::Status::InvalidOpcode)));
-    assert_eq!(zoned.manage(ZoneAction::Close, 0), Err(Failed::Drive(ssd::Status::InvalidZoneTransition)));
-    assert_eq!(zoned.manage(ZoneAction::FlushZrwa, 0), Err(Failed::Drive(ssd::Status::InvalidZoneOperation)));
+    assert_eq!(zoned.bench.alone(Operation::Discard, 0, UNIT), Err(JobFailure::Drive(ssd::Status::InvalidOpcode)));
+    assert_eq!(zoned.manage(ZoneAction::Close, 0), Err(JobFailure::Drive(ssd::Status::InvalidZoneTransition)));
+    assert_eq!(zoned.manage(ZoneAction::FlushZrwa, 0), Err(JobFailure::Drive(ssd::Status::InvalidZoneOperation)));
     assert_eq!(zoned.manage(ZoneAction::Finish, 0), Ok(()));
-    assert_eq!(zoned.write(0, 1, 1), Err(Failed::Drive(ssd::Status::ZoneFull)));
+    assert_eq!(zoned.write(0, 1, 1), Err(JobFailure::Drive(ssd::Status::ZoneFull)));
     (1..5).for_each(|zone| assert_eq!(zoned.manage(ZoneAction::Open, zone), Ok(())));
-    assert_eq!(zoned.manage(ZoneAction::Open, 5), Err(Failed::Drive(ssd::Status::TooManyOpenZones)));
+    assert_eq!(zoned.manage(ZoneAction::Open, 5), Err(JobFailure::Drive(ssd::Status::TooManyOpenZones)));
     (1..5).for_each(|zone| assert_eq!(zoned.write(zone * size, 1, 1), Ok(())));
     assert_eq!(zoned.manage_all(ZoneAction::Close), Ok(()));
     (5..7).for_each(|zone| assert_eq!(zoned.write(zone * size, 1, 1), Ok(())));
-    assert_eq!(zoned.write(7 * size, 1, 1), Err(Failed::Drive(ssd::Status::TooManyActiveZones)));
+    assert_eq!(zoned.write(7 * size, 1, 1), Err(JobFailure::Drive(ssd::Status::TooManyActiveZones)));
     let end = zoned.bench.core.capacity().get();
     assert_eq!(
         zoned.bench.alone(Operation::ManageZone(ZoneAction::Reset), end, 0),
-        Err(Failed::Drive(ssd::Status::OutOfRange))
+        Err(JobFailure::Drive(ssd::Status::OutOfRange))
     );
-    assert_eq!(zoned.reports(end), Err(Failed::Drive(ssd::Status::OutOfRange)));
-    let mut plain = Bench::new(core("", OnCut::End));
+    assert_eq!(zoned.reports(end), Err(JobFailure::Drive(ssd::Status::OutOfRange)));
+    let mut plain = Bench::new(core("", CutPolicy::End));
     assert_eq!(
         plain.alone(Operation::ManageZones(ZoneAction::Reset), 0, 0),
-        Err(Failed::Drive(ssd::Status::InvalidOpcode))
+        Err(JobFailure::Drive(ssd::Status::InvalidOpcode))
     );
 }
 
 #[test]
 fn an_action_on_all_zones_concerns_those_in_the_right_state() {
-    let mut zoned = Zoned::new("", 3);
+    let mut zoned = ZonedDrive::new("", 3);
     let size = zoned.size;
     (1..4).for_each(|zone| assert_eq!(zoned.write(zone * size, zone as u8, 2), Ok(())));
     assert_eq!(zoned.manage(ZoneAction::Finish, 5), Ok(()));
@@ -163,7 +163,7 @@ fn an_action_on_all_zones_concerns_those_in_the_right_state() {
 
 #[test]
 fn zeros_are_written_behind_the_write_pointer() {
-    let mut zoned = Zoned::new("", 4);
+    let mut zoned = ZonedDrive::new("", 4);
     let units = zoned.capacity / UNIT;
     assert_eq!(zoned.write(0, 7, 1), Ok(()));
     let left = (units - 1) * UNIT;
@@ -173,10 +173,10 @@ fn zeros_are_written_behind_the_write_pointer() {
 }
 
 /// Random jobs on zones, as by clients in a closed loop.
-fn served(core: Core, path: &Path, seed: u64) -> (Vec<Row>, u64) {
-    let mut zoned = Zoned { bench: Bench::new(core), ..Zoned::new("", seed) };
+fn served(core: Core, path: &Path, seed: u64) -> (Vec<RequestRow>, u64) {
+    let mut zoned = ZonedDrive { bench: Bench::new(core), ..ZonedDrive::new("", seed) };
     let (to, groups) = channel();
-    zoned.bench.core.record(crate::record::Record::new(to));
+    zoned.bench.core.record(crate::record::RequestCollector::new(to));
     let mut rng = Rng::stream(seed, "serve.zones");
     let zones = zoned.bench.core.capacity().get() / zoned.size;
     let (mut outstanding, mut hash) = (0, 0);
@@ -222,7 +222,7 @@ fn served(core: Core, path: &Path, seed: u64) -> (Vec<Row>, u64) {
         hash = zoned.bench.core.drive().counters().event_hash;
     }
     zoned.bench.core.end(&mut zoned.bench.answers);
-    let rows: Vec<Row> = groups.try_iter().flatten().collect();
+    let rows: Vec<RequestRow> = groups.try_iter().flatten().collect();
     super::replay::write(&rows, path);
     (rows, hash)
 }

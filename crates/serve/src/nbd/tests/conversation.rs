@@ -4,8 +4,8 @@ use std::sync::mpsc::channel;
 
 use base::units::{Lba, Sectors};
 
-use crate::nbd::{BlockStatus, End, Event, Protocol, sample_exports};
-use crate::{AllocatedExtent, Allocation, AllocationQuery, Failed, Operation};
+use crate::nbd::{BlockStatus, End, Protocol, ProtocolEvent, sample_exports};
+use crate::{AllocatedExtent, Allocation, AllocationQuery, JobFailure, Operation};
 
 /// The content of a sector that was never written: its number.
 fn fresh(sector: u64) -> [u8; 512] {
@@ -17,7 +17,7 @@ pub(super) struct Conversation {
     protocol: Protocol,
     disk: Vec<u8>,
     /// The result of every operation of the drive; none to carry out the operations.
-    pub(super) failure: Option<Failed>,
+    pub(super) failure: Option<JobFailure>,
     /// The operations of the drive, one letter each.
     pub(super) asked: String,
     /// All bytes that the server has sent.
@@ -71,17 +71,17 @@ impl Conversation {
             self.sent.extend(self.protocol.take_output());
             match event {
                 None if more == 0 => break,
-                None | Some(Event::Payload(_)) => {}
-                Some(Event::StartTls) => self.starts_tls = true,
-                Some(Event::Ready(export)) => self.asked.push_str(&format!("[{export}]")),
-                Some(Event::End(end)) => self.end = Some(end),
-                Some(Event::BlockStatus(status)) => {
+                None | Some(ProtocolEvent::Payload(_)) => {}
+                Some(ProtocolEvent::StartTls) => self.starts_tls = true,
+                Some(ProtocolEvent::Ready(export)) => self.asked.push_str(&format!("[{export}]")),
+                Some(ProtocolEvent::End(end)) => self.end = Some(end),
+                Some(ProtocolEvent::BlockStatus(status)) => {
                     self.asked.push('s');
                     let BlockStatus { start, sectors, most, ticket } = status;
                     let extents = self.failure.map_or_else(|| Ok(self.extents(start, sectors, most)), Err);
                     ticket.reply_extents(extents, &mut self.sent);
                 }
-                Some(Event::Request(request)) => {
+                Some(ProtocolEvent::Request(request)) => {
                     let result = self.failure.map_or_else(|| Ok(self.carry_out(&request)), Err);
                     if request.then_flush {
                         self.asked.push('f');

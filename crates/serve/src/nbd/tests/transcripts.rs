@@ -4,7 +4,7 @@
 //! bytes. `T` turns TLS on. `#` begins a comment. The drive has 1 MiB, and the bytes of sector n are n.
 
 use super::conversation::Conversation;
-use crate::Failed;
+use crate::JobFailure;
 use crate::nbd::End;
 
 /// The greeting, and a client that asks to leave the zeros of the export reply out.
@@ -58,7 +58,7 @@ fn bytes(line: &str) -> Vec<u8> {
 
 /// Plays a transcript: after each line of the client the server must have sent exactly the lines that follow.
 #[track_caller]
-fn play_with(failure: Option<Failed>, transcript: &str) -> Conversation {
+fn play_with(failure: Option<JobFailure>, transcript: &str) -> Conversation {
     let mut conversation = Conversation::new();
     conversation.failure = failure;
     play_in(conversation, transcript)
@@ -272,7 +272,7 @@ S 668e33ef 0001 8001 0000000000000006 00000025  00000016 001f "the range ends be
     assert_eq!(asked.asked, "[0]sssws");
     let request = "C 25609513 0000 0007 0000000000000001 0000000000000000 00000200\n";
     let lost = "S 668e33ef 0001 8001 0000000000000001 0000001c  0000006c 0016 \"the drive has no power\"\n";
-    play_with(Some(Failed::NoPower), &[STRUCTURED, request, lost].concat());
+    play_with(Some(JobFailure::NoPower), &[STRUCTURED, request, lost].concat());
 }
 
 #[test]
@@ -359,10 +359,10 @@ fn a_write_of_more_than_32_mib_is_skipped() {
 #[test]
 fn what_the_drive_cannot_do_is_an_error_with_a_reason() {
     for (failure, code, text) in [
-        (Failed::Drive(ssd::Status::Uncorrectable), "00000005", "the data cannot be read"),
-        (Failed::Drive(ssd::Status::ReadOnly), "00000001", "the drive is worn out and takes no more writes"),
-        (Failed::NoPower, "0000006c", "the drive has no power"),
-        (Failed::Drive(ssd::Status::OutOfRange), "0000001c", "the extent ends behind the drive"),
+        (JobFailure::Drive(ssd::Status::Uncorrectable), "00000005", "the data cannot be read"),
+        (JobFailure::Drive(ssd::Status::ReadOnly), "00000001", "the drive is worn out and takes no more writes"),
+        (JobFailure::NoPower, "0000006c", "the drive has no power"),
+        (JobFailure::Drive(ssd::Status::OutOfRange), "0000001c", "the extent ends behind the drive"),
     ] {
         let request = "C 25609513 0000 0001 0000000000000001 0000000000000000 00000200 512*01\n";
         let simple = format!("{GO}{request}S 67446698 {code} 0000000000000001\n");
@@ -373,7 +373,7 @@ fn what_the_drive_cannot_do_is_an_error_with_a_reason() {
     }
     let read = "C 25609513 0000 0000 0000000000000001 0000000000000000 00000200\n";
     play_with(
-        Some(Failed::Drive(ssd::Status::OutOfRange)),
+        Some(JobFailure::Drive(ssd::Status::OutOfRange)),
         &format!("{GO}{read}S 67446698 00000016 0000000000000001\n"),
     );
 }

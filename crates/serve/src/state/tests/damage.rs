@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use base::engine::Rng;
 
-use super::drives::{Served, named};
-use crate::state::{Durability, Place, State, StateError, format};
+use super::drives::{FileDrive, named};
+use crate::state::{DamagedPlace, Durability, State, StateError, format};
 
 /// Drives with every kind of file.
 const DRIVES: [&str; 3] = ["map Dftl(DftlSpec, buffered", "hydra, buffer", "Chang, buffer"];
@@ -14,7 +14,7 @@ const DRIVES: [&str; 3] = ["map Dftl(DftlSpec, buffered", "hydra, buffer", "Chan
 fn a_changed_byte_is_refused_or_uncorrectable() {
     for (name, resolved) in named(&DRIVES) {
         let mut rng = Rng::stream(5, "serve.damage");
-        let mut served = Served::new(&resolved, 5, false);
+        let mut served = FileDrive::new(&resolved, 5, false);
         assert!(served.serve(&mut rng, 150));
         served.audit();
         let names: Vec<String> = served.files.lock().names().map(ToOwned::to_owned).collect();
@@ -59,15 +59,15 @@ fn a_changed_byte_is_refused_or_uncorrectable() {
 }
 
 /// A state with some data, and its files.
-fn used() -> Served {
+fn used() -> FileDrive {
     let (_, resolved) = named(&["map Dftl(DftlSpec, buffered"]).remove(0);
-    let mut served = Served::new(&resolved, 1, false);
+    let mut served = FileDrive::new(&resolved, 1, false);
     assert!(served.serve(&mut Rng::stream(1, "serve.used"), 40));
     served.audit();
     served
 }
 
-fn refusal(served: &Served, change: impl FnOnce(&mut Vec<u8>), file: &str) -> StateError {
+fn refusal(served: &FileDrive, change: impl FnOnce(&mut Vec<u8>), file: &str) -> StateError {
     let files = served.files.copy();
     change(files.lock().file(file));
     State::open_in::<flash::nand::Stamp>(files.folder(), &served.resolved, Durability::Process).expect_err("damage")
@@ -100,7 +100,7 @@ fn damage_is_named_with_its_file_and_place() {
         },
         "main.slots",
     );
-    assert!(matches!(error, StateError::Damaged { place: Place::Contradiction { .. }, .. }), "{error}");
+    assert!(matches!(error, StateError::Damaged { place: DamagedPlace::Contradiction { .. }, .. }), "{error}");
     assert!(error.to_string().contains("of its block, which had"), "{error}");
 }
 

@@ -2,7 +2,7 @@
 
 use base::engine::Rng;
 use flash::nand::Stamp;
-use ftl::EraseWhen;
+use ftl::EraseTiming;
 use ssd::{Drive, Precondition, ResolvedDevice, Ssd};
 use testkit::conformance::{self, Setting};
 use testkit::{Host, requests};
@@ -18,7 +18,7 @@ pub(super) fn settings() -> Vec<(String, ResolvedDevice)> {
     };
     let settings = conformance::settings().into_iter().map(resolve);
     let keeps =
-        |resolved: &ResolvedDevice| resolved.ftl.log.erase == EraseWhen::Copied && resolved.backend.errors.is_none();
+        |resolved: &ResolvedDevice| resolved.ftl.log.erase == EraseTiming::Copied && resolved.backend.errors.is_none();
     settings.filter(|(_, resolved)| keeps(resolved)).collect()
 }
 
@@ -32,14 +32,14 @@ pub(super) fn named(names: &[&str]) -> Vec<(String, ResolvedDevice)> {
 
 /// A drive that is served from files, and its host.
 #[derive(Debug)]
-pub(super) struct Served {
+pub(super) struct FileDrive {
     pub(super) state: State,
     pub(super) files: Memory,
     pub(super) host: Host,
     pub(super) resolved: ResolvedDevice,
 }
 
-impl Served {
+impl FileDrive {
     /// A new drive, or a full one.
     pub(super) fn new(resolved: &ResolvedDevice, seed: u64, fill: bool) -> Self {
         let mut ssd = Ssd::<Stamp>::new(resolved, seed);

@@ -6,16 +6,16 @@ use base::engine::Rng;
 use flash::nand::ImageRecord;
 
 use super::memory::Memory;
-use crate::state::error::{Place, StateError};
+use crate::state::error::{DamagedPlace, StateError};
 use crate::state::folder::Folder;
 use crate::state::images::ImageLog;
 
 const NAME: &str = "main.images";
 
-type Held = BTreeMap<(u32, u8), (u32, Vec<u32>)>;
+type ImagePages = BTreeMap<(u32, u8), (u32, Vec<u32>)>;
 
-fn open(files: &Memory) -> Result<(ImageLog, Held), StateError> {
-    let mut held = Held::new();
+fn open(files: &Memory) -> Result<(ImageLog, ImagePages), StateError> {
+    let mut held = ImagePages::new();
     let log = ImageLog::open(&files.folder(), NAME.to_owned(), false, |image| {
         held.insert((image.page, image.place), (image.version, image.entries.to_vec()));
     })?;
@@ -26,7 +26,7 @@ fn open(files: &Memory) -> Result<(ImageLog, Held), StateError> {
 fn a_log_keeps_the_last_content_of_each_place_and_stays_short() {
     let files = Memory::default();
     let mut log = ImageLog::create(&files.folder(), NAME.to_owned(), false).expect("memory");
-    let (mut rng, mut expected, mut longest) = (Rng::stream(1, "serve.images"), Held::new(), 0);
+    let (mut rng, mut expected, mut longest) = (Rng::stream(1, "serve.images"), ImagePages::new(), 0);
     for version in 0..4000 {
         let (page, place) = (rng.below(20) as u32, rng.below(2) as u8);
         let entries: Vec<u32> = (0..rng.below(40)).map(|i| version ^ i as u32).collect();
@@ -66,7 +66,7 @@ fn the_end_of_a_log_may_be_cut_off_and_nothing_else() {
         files.lock().file(NAME)[bit / 8] ^= 1 << (bit % 8);
         let error = open(&files).map(drop).expect_err("damage");
         let byte = ends.iter().rfind(|end| **end <= bit / 8).map(|end| *end as u64).expect("an entry");
-        let place = Place::Record { byte };
+        let place = DamagedPlace::Record { byte };
         assert!(
             matches!(error, StateError::Damaged { path, place: found } if found == place && path == files.path(NAME))
         );

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use base::engine::Rng;
 
-use super::drives::{Served, named, settings};
+use super::drives::{FileDrive, named, settings};
 use super::memory::Memory;
 use crate::state::{Durability, State};
 
@@ -39,7 +39,7 @@ fn lives_with(
     plant: impl FnOnce(&Memory),
 ) -> bool {
     let mut rng = Rng::stream(seed, "serve.lives");
-    let mut served = Served::new(resolved, seed, seed.is_multiple_of(2));
+    let mut served = FileDrive::new(resolved, seed, seed.is_multiple_of(2));
     plant(&served.files);
     served.files.die_after(dies_at, seed ^ dies_at << 32);
     let mut dies = !served.serve(&mut rng, requests);
@@ -112,7 +112,7 @@ fn files_are_synchronised_for_flushes_and_erases_if_the_machine_may_crash() {
         let mut ssd = ssd::Ssd::<flash::nand::Stamp>::new(&resolved, 1);
         let files = Memory::default();
         let state = State::create_in(files.folder(), &mut ssd, durability).expect("a state");
-        let mut served = Served { state, files, host: testkit::Host::new(ssd), resolved: resolved.clone() };
+        let mut served = FileDrive { state, files, host: testkit::Host::new(ssd), resolved: resolved.clone() };
         assert!(served.serve(&mut Rng::stream(1, "serve.synced"), 100));
         served.host.run_until_idle();
         let (media, slc_array) = (served.host.ssd().media(), served.host.ssd().slc_media().expect("two arrays"));

@@ -16,7 +16,7 @@ use crate::state::{Durability, State};
 const PAGE: u64 = 4096;
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Files {
+pub(crate) struct MemoryFiles {
     /// The index of the file of each name.
     names: BTreeMap<String, usize>,
     pub(super) files: Vec<Vec<u8>>,
@@ -31,7 +31,7 @@ pub(crate) struct Files {
     late: Option<(String, Vec<u8>)>,
 }
 
-impl Files {
+impl MemoryFiles {
     pub(super) fn file(&mut self, name: &str) -> &mut Vec<u8> {
         &mut self.files[self.names[name]]
     }
@@ -53,10 +53,10 @@ impl Files {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Memory(Arc<Mutex<Files>>);
+pub(crate) struct Memory(Arc<Mutex<MemoryFiles>>);
 
 impl Memory {
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Files> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, MemoryFiles> {
         self.0.lock().expect("no panic")
     }
 
@@ -71,7 +71,7 @@ impl Memory {
 
     /// A copy of the files, in a process that lives.
     pub(super) fn copy(&self) -> Self {
-        let mut files = Files { dies_at: None, is_dead: false, synced: Vec::new(), ..self.lock().clone() };
+        let mut files = MemoryFiles { dies_at: None, is_dead: false, synced: Vec::new(), ..self.lock().clone() };
         if let Some((name, before)) = files.late.take() {
             *files.file(&name) = before;
         }

@@ -11,7 +11,7 @@ use super::super::{Honesty, Laboratory};
 use super::*;
 
 /// Submits an operation, and waits for its answer.
-fn ask(live: &Live, operation: Operation, start: u64, sectors: u64) -> Result<Vec<u8>, Failed> {
+fn ask(live: &Live, operation: Operation, start: u64, sectors: u64) -> Result<Vec<u8>, JobFailure> {
     let (to, answer) = answers();
     let answer: (Box<dyn FnOnce(_) + Send>, _) =
         (Box::new(move |result| to.send(result).expect("somebody waits")), answer);
@@ -49,12 +49,12 @@ fn a_recorded_drive_reads_what_was_written_and_its_recording_is_sound() {
             _ => assert_eq!(ask(&live, Operation::Read, start, size).as_deref(), Ok(&flat[span]), "request {number}"),
         }
     }
-    assert_eq!(ask(&live, Operation::Read, capacity, 1), Err(Failed::Drive(ssd::Status::OutOfRange)));
-    assert_eq!(ask(&live, Operation::Read, u64::MAX, 2), Err(Failed::Drive(ssd::Status::OutOfRange)));
+    assert_eq!(ask(&live, Operation::Read, capacity, 1), Err(JobFailure::Drive(ssd::Status::OutOfRange)));
+    assert_eq!(ask(&live, Operation::Read, u64::MAX, 2), Err(JobFailure::Drive(ssd::Status::OutOfRange)));
     assert_eq!(ask(&live, Operation::Read, 7, 0), Ok(Vec::new()));
     live.finish();
     recordings.join().expect("written");
-    assert_eq!(ask(&live, Operation::Flush, 0, 0), Err(Failed::NoPower));
+    assert_eq!(ask(&live, Operation::Flush, 0, 0), Err(JobFailure::NoPower));
 
     let laboratory = Laboratory::open(file.path()).expect("sound");
     assert!(laboratory.journal().end.is_some() && !laboratory.journal().lines.is_empty());

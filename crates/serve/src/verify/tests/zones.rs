@@ -135,7 +135,7 @@ fn a_refused_command_changes_nothing() {
     for (operation, sectors) in [(write(&[7, 7]), 2), (append(&[7, 7]), 2), (manage(ZoneAction::Reset), 0)] {
         let ticket = bench.begin(&operation, 0, sectors);
         let at = bench.at();
-        bench.0.end(at, ticket, &operation, 0..sectors, Err(Failed::Drive(ssd::Status::ZoneFull)));
+        bench.0.end(at, ticket, &operation, 0..sectors, Err(JobFailure::Drive(ssd::Status::ZoneFull)));
     }
     bench.wrong(0, &[7], "sector 0 holds");
     bench.wrong(1, &[0], "sector 1 reads as zeros");
@@ -144,7 +144,7 @@ fn a_refused_command_changes_nothing() {
     // A failed append to a zone may have written something.
     let ticket = bench.begin(&append(&[5, 6]), 20, 2);
     let at = bench.at();
-    bench.0.end(at, ticket, &append(&[5, 6]), 20..22, Err(Failed::Drive(ssd::Status::ZoneReadOnly)));
+    bench.0.end(at, ticket, &append(&[5, 6]), 20..22, Err(JobFailure::Drive(ssd::Status::ZoneReadOnly)));
     bench.right(22, &[5]);
     bench.right(22, &[5, 0]);
     bench.wrong(23, &[6], "sector 23 holds");
@@ -220,7 +220,7 @@ struct Open {
     start: u64,
     sectors: u64,
     /// The effect of the request: the content that it found, or the address that it got.
-    result: Option<Result<(Vec<u8>, u64), Failed>>,
+    result: Option<Result<(Vec<u8>, u64), JobFailure>>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -314,7 +314,7 @@ impl Disk {
         let result = match operation {
             Operation::Read => Ok((data(&of.content[inside as usize..(inside + sectors) as usize]), 0)),
             Operation::Write { data, .. } => self.write_to(&mut of, inside, &data, most).map(|()| (Vec::new(), start)),
-            Operation::Append { .. } if of.area => Err(Failed::Drive(ssd::Status::InvalidZoneOperation)),
+            Operation::Append { .. } if of.area => Err(JobFailure::Drive(ssd::Status::InvalidZoneOperation)),
             Operation::Append { data, .. } => {
                 let mut address = of.pointer;
                 if self.lies(Lie::OverwritesOnAppend) && address > 0 {
@@ -348,17 +348,17 @@ impl Disk {
         })
     }
 
-    fn write_to(&mut self, of: &mut DiskZone, at: u64, data: &[u8], most: u64) -> Result<(), Failed> {
+    fn write_to(&mut self, of: &mut DiskZone, at: u64, data: &[u8], most: u64) -> Result<(), JobFailure> {
         let end = at + data.len() as u64 / 512;
         let is_within = if of.area { at >= of.pointer && end <= of.pointer + 2 * AREA } else { at == of.pointer };
         if of.pointer == CAPACITY {
-            return Err(Failed::Drive(ssd::Status::ZoneFull));
+            return Err(JobFailure::Drive(ssd::Status::ZoneFull));
         }
         if !is_within {
-            return Err(Failed::Drive(ssd::Status::ZoneInvalidWrite));
+            return Err(JobFailure::Drive(ssd::Status::ZoneInvalidWrite));
         }
         if end > CAPACITY {
-            return Err(Failed::Drive(ssd::Status::ZoneBoundary));
+            return Err(JobFailure::Drive(ssd::Status::ZoneBoundary));
         }
         let done = end.min(at.saturating_add(most));
         for (sector, bytes) in (at..done).zip(data.chunks(512)) {
@@ -372,7 +372,7 @@ impl Disk {
         Ok(())
     }
 
-    fn manage(&mut self, of: &mut DiskZone, action: ZoneAction, inside: u64) -> Result<(), Failed> {
+    fn manage(&mut self, of: &mut DiskZone, action: ZoneAction, inside: u64) -> Result<(), JobFailure> {
         match action {
             ZoneAction::Reset => {
                 let kept = of.content;
@@ -387,7 +387,7 @@ impl Disk {
                 of.pointer = inside / UNIT * UNIT + UNIT;
                 of.area = of.pointer < CAPACITY;
             }
-            _ => return Err(Failed::Drive(ssd::Status::InvalidZoneOperation)),
+            _ => return Err(JobFailure::Drive(ssd::Status::InvalidZoneOperation)),
         }
         Ok(())
     }

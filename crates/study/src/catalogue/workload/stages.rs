@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use base::fault::Fault as Unplaced;
+use base::fault::Fault;
 use base::units::Sectors;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use workload::fio;
 use workload::generate::{Generator, GeneratorSpec};
 
 use super::{ConcurrentJobs, Stage, Workload, WorkloadError};
-use crate::config::{Fault, Faults};
+use crate::config::{ConfigFault, Faults};
 
 /// The generators of a job file with several stages, as results write them.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -39,18 +39,18 @@ impl Stages {
         }
     }
 
-    pub(super) fn open(&self, capacity: Sectors, seed: u64) -> Result<Vec<Stage>, Vec<Unplaced>> {
+    pub(super) fn open(&self, capacity: Sectors, seed: u64) -> Result<Vec<Stage>, Vec<Fault>> {
         let count = self.stage.len();
         if count == 0 {
             let message = "there is no stage: the workload would issue no request";
             let remedy = "describe at least one as [[stage]], with the keys of a workload";
-            return Err(vec![Unplaced::new("stage", message, remedy)]);
+            return Err(vec![Fault::new("stage", message, remedy)]);
         }
         let each = vec![1; count];
         let together = if self.together.is_empty() { &each } else { &self.together };
         if together.contains(&0) || together.iter().try_fold(0_usize, |sum, n| sum.checked_add(*n)) != Some(count) {
             let message = format!("the numbers do not divide the {count} generators of [[stage]]");
-            return Err(vec![Unplaced::new("together", message, "write numbers above zero that sum to theirs")]);
+            return Err(vec![Fault::new("together", message, "write numbers above zero that sum to theirs")]);
         }
         let mut stages = Vec::with_capacity(together.len());
         let mut first = 0;
@@ -70,9 +70,9 @@ impl Stages {
 }
 
 /// Adds the number of the generator to the keys of its faults; `None` if there is only one.
-fn placed(faults: Vec<Unplaced>, number: Option<usize>) -> Vec<Unplaced> {
-    let inside = |fault: Unplaced| match number {
-        Some(number) => Unplaced::new(format!("stage[{number}].{}", fault.path), fault.message, fault.remedy),
+fn placed(faults: Vec<Fault>, number: Option<usize>) -> Vec<Fault> {
+    let inside = |fault: Fault| match number {
+        Some(number) => Fault::new(format!("stage[{number}].{}", fault.path), fault.message, fault.remedy),
         None => fault,
     };
     faults.into_iter().map(inside).collect()
@@ -98,8 +98,8 @@ pub(super) fn described(spec: &GeneratorSpec) -> toml::Table {
 /// Opens a fio job file.
 pub(super) fn jobs(path: &Path, text: &str, capacity: Sectors, seed: u64) -> Result<Workload, WorkloadError> {
     let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
-    let faults = |faults: Vec<Unplaced>| {
-        let fault = |fault: Unplaced| Fault {
+    let faults = |faults: Vec<Fault>| {
+        let fault = |fault: Fault| ConfigFault {
             path: Some(path.to_owned()),
             line: None,
             key: fault.path,

@@ -6,7 +6,7 @@ use base::engine::Rng;
 use raid::Raid;
 use ssd::{Precondition, ResolvedDevice};
 use testkit::List;
-use testkit::raid::{Setting, drives};
+use testkit::raid::{RaidSetting, drives};
 use translation::{Translation, UsedZones};
 use workload::{Arrival, Pacing};
 
@@ -59,7 +59,7 @@ fn observed(of: Vec<Ssd<()>>) -> Vec<Ssd<()>> {
 #[test]
 fn every_request_of_a_raid_is_explained() {
     let mut sums = [Span::ZERO; JourneyPart::COUNT];
-    for Setting { raid, drive, steps } in testkit::raid::settings() {
+    for RaidSetting { raid, drive, steps } in testkit::raid::settings() {
         let raid_of = Raid::new(&raid, observed(drives(&raid, &drive, &steps)));
         add(&mut sums, &check(raid_of, &format!("{raid:?}")));
     }
@@ -94,7 +94,7 @@ fn translation(resolved: &ResolvedDevice, steps: &[Precondition]) -> Translation
 #[test]
 fn every_request_of_a_translation_is_explained() {
     let mut sums = [Span::ZERO; JourneyPart::COUNT];
-    for testkit::translation::Setting { device, steps } in testkit::translation::settings() {
+    for testkit::translation::TranslationSetting { device, steps } in testkit::translation::settings() {
         add(
             &mut sums,
             &check(

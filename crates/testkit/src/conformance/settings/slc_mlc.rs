@@ -2,7 +2,7 @@
 
 use base::units::{Bytes, Ratio};
 use flash::nand::Part;
-use ftl::{DensitySpec, MappingSpec, Probing, SlcMlcSpec, ThresholdBy};
+use ftl::{ClusterMethod, DensitySpec, MappingSpec, ProbeSequence, SlcMlcSpec};
 use ssd::{FtlKind, FtlSpec, MapSpec, SlcSpec, Spec, WearSpec};
 
 use super::{Setting, base, buffer};
@@ -101,16 +101,16 @@ pub(super) fn settings() -> Vec<Setting> {
     add("a log that takes everything", true, &|spec| {
         slc(spec).geometry.blocks_per_plane = 24;
         (chang(spec).hash_entries, chang(spec).probes) = (Some(256), 64);
-        chang(spec).threshold = ThresholdBy::Fixed;
+        chang(spec).threshold = ClusterMethod::Fixed;
     });
     add("four entries", true, &|spec| chang(spec).hash_entries = Some(4));
     add("a large table", true, &|spec| (chang(spec).hash_entries, chang(spec).probes) = (Some(128), 64));
-    for probing in Probing::EVERY {
+    for probing in ProbeSequence::EVERY {
         add(&format!("{probing:?} probing, two probes"), true, &|spec| {
             (chang(spec).probing, chang(spec).probes) = (probing, 2);
         });
     }
-    for threshold in ThresholdBy::EVERY {
+    for threshold in ClusterMethod::EVERY {
         add(&format!("threshold by {threshold:?}"), true, &|spec| chang(spec).threshold = threshold);
     }
     add("nothing is copied back", true, &|spec| chang(spec).copy_back = false);

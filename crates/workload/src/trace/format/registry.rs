@@ -16,7 +16,7 @@ use crate::trace::{
 };
 use crate::trace::{table, wiscsee, wpa};
 
-type Open = fn(Input, Format, &TraceOptions, &mut Context) -> Result<Box<dyn Records>, SourceError>;
+type OpenFunction = fn(Input, Format, &TraceOptions, &mut Context) -> Result<Box<dyn Records>, SourceError>;
 
 macro_rules! readers {
     ($($name:ident, $looks:expr, $open:expr, $sample:expr;)*) => {
@@ -25,7 +25,7 @@ macro_rules! readers {
                 match self { $(Self::$name => $looks(head)),* }
             }
 
-            fn opener(self) -> Open {
+            fn opener(self) -> OpenFunction {
                 match self { $(Self::$name => $open),* }
             }
 

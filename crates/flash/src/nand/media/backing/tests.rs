@@ -11,7 +11,7 @@ use crate::nand::{FaultSpec, Faults, SectorKind, Stamp};
 
 /// The calls that a store has received, in their order.
 #[derive(Clone, Debug, Default)]
-struct Kept {
+struct StoreCalls {
     slots: BTreeMap<u32, SlotRecord>,
     content: BTreeMap<u32, Vec<u8>>,
     blocks: BTreeMap<u32, BlockRecord>,
@@ -22,14 +22,14 @@ struct Kept {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Memory(Arc<Mutex<Kept>>);
+struct Memory(Arc<Mutex<StoreCalls>>);
 
 impl Memory {
-    fn kept(&self) -> Kept {
+    fn kept(&self) -> StoreCalls {
         self.0.lock().expect("no panic").clone()
     }
 
-    fn note<T>(&self, call: &'static str, change: impl FnOnce(&mut Kept) -> T) -> T {
+    fn note<T>(&self, call: &'static str, change: impl FnOnce(&mut StoreCalls) -> T) -> T {
         let mut kept = self.0.lock().expect("no panic");
         kept.calls.push(call);
         change(&mut kept)
@@ -67,15 +67,15 @@ impl BackingStore for Memory {
         self.note("image", |kept| kept.images.insert((image.page, image.place), content));
     }
 
-    fn read(&self, psn: Psn, into: &mut [u8]) -> Held {
+    fn read(&self, psn: Psn, into: &mut [u8]) -> StoredContent {
         let kept = self.0.lock().expect("no panic");
         match kept.content.get(&psn.get()) {
-            _ if kept.damaged == Some(psn) => Held::Damaged,
+            _ if kept.damaged == Some(psn) => StoredContent::Damaged,
             Some(content) => {
                 into.copy_from_slice(content);
-                Held::Stored
+                StoredContent::Stored
             }
-            None => Held::Derived,
+            None => StoredContent::Derived,
         }
     }
 

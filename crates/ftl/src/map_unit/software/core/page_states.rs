@@ -6,7 +6,7 @@
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
-struct State {
+struct PageState {
     /// The block of the page that became dirty last.
     dirty: u32,
     /// True while the blocks of the page are being written back.
@@ -16,7 +16,7 @@ struct State {
 /// The states of all pages of a core.
 #[derive(Clone, Debug)]
 pub(super) struct PageStates {
-    pages: Vec<State>,
+    pages: Vec<PageState>,
     /// For each dirty block of the cache, the block of the same page that became dirty before it.
     before: Vec<u32>,
     locked: u32,
@@ -25,7 +25,7 @@ pub(super) struct PageStates {
 impl PageStates {
     /// The clean states of `pages` pages, for a cache of `blocks` blocks.
     pub(super) fn new(pages: u32, blocks: u32) -> Self {
-        let state = State { dirty: NONE, locked: false };
+        let state = PageState { dirty: NONE, locked: false };
         Self { pages: vec![state; pages as usize], before: vec![NONE; blocks as usize], locked: 0 }
     }
 

@@ -2,12 +2,12 @@
 
 use base::units::Divisor;
 
-use super::super::super::layout::Layout;
+use super::super::super::layout::MapLayout;
 
 /// The translation pages that belong to a core.
 #[derive(Clone, Debug)]
 pub(super) struct Partition {
-    pub(super) layout: Layout,
+    pub(super) layout: MapLayout,
     /// The number of this core, and the number of all cores.
     index: u32,
     pub(super) cores: u32,
@@ -15,7 +15,7 @@ pub(super) struct Partition {
 }
 
 impl Partition {
-    pub(super) const fn new(layout: Layout, index: u32, cores: u32) -> Self {
+    pub(super) const fn new(layout: MapLayout, index: u32, cores: u32) -> Self {
         Self { layout, index, cores, by_cores: Divisor::new(cores) }
     }
 

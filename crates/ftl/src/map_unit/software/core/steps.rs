@@ -2,16 +2,16 @@
 
 use base::units::Span;
 
-use super::super::super::backing::{Access, Backing, Cause, Outcome};
+use super::super::super::backing::{Access, Backing, Cause, StepOutcome};
 use super::super::super::layout;
 use super::{Core, Next, Stage};
 
 /// The result of a step: its cost, the page to store if there is one, and the stage or effect that follows.
-type Taken = (Span, Option<u32>, Next);
+type StepEffect = (Span, Option<u32>, Next);
 
 impl<B: Backing> Core<B> {
     /// Searches the CMT for the block of the question.
-    pub(super) fn find(&mut self, task: usize) -> Result<Taken, Cause> {
+    pub(super) fn find(&mut self, task: usize) -> Result<StepEffect, Cause> {
         let cost = self.costs.packet
             + self.costs.tag * self.cmt.cache.ways()
             + self.costs.sync * u64::from(self.partition.cores - 1);
@@ -31,7 +31,7 @@ impl<B: Backing> Core<B> {
     }
 
     /// Finds a place in the CMT for the block of the question, and starts to fill it.
-    pub(super) fn place(&mut self, task: usize, wanted: Option<usize>, cost: Span) -> Result<Taken, Cause> {
+    pub(super) fn place(&mut self, task: usize, wanted: Option<usize>, cost: Span) -> Result<StepEffect, Cause> {
         let key = self.key_of(task);
         if let Some(block) = self.cmt.cache.find(key) {
             // Another question has loaded the block meanwhile.
@@ -57,7 +57,7 @@ impl<B: Backing> Core<B> {
     }
 
     /// Fills the block from the backing, and answers the question.
-    pub(super) fn fetch(&mut self, task: usize, block: usize, spent: Span) -> Result<Taken, Cause> {
+    pub(super) fn fetch(&mut self, task: usize, block: usize, spent: Span) -> Result<StepEffect, Cause> {
         let (tvpn, at) = self.partition.page_of(self.cmt.cache.key(block));
         let flushed = self.cmt.pages.is_locked(self.partition.own_number(tvpn))
             && !(self.shared_loads && self.tasks.waiting.is_loading(tvpn));
@@ -70,12 +70,12 @@ impl<B: Backing> Core<B> {
         let step = self.backing.fetch(access, at, self.cmt.entries.of_mut(block));
         let cost = spent + step.cost;
         match step.outcome {
-            Outcome::Wait(cause) => Err(cause),
-            Outcome::Load => {
+            StepOutcome::Wait(cause) => Err(cause),
+            StepOutcome::Load => {
                 state.stage = Stage::Fetch(block);
                 Ok((cost, step.store, Next::Load(tvpn)))
             }
-            Outcome::Done => {
+            StepOutcome::Done => {
                 state.page = None;
                 self.cmt.cache.finish_load(block);
                 self.tasks.waiting.release(Cause::Block(self.cmt.cache.set_of(block)));
@@ -86,7 +86,7 @@ impl<B: Backing> Core<B> {
     }
 
     /// Writes back the dirty blocks of a page.
-    pub(super) fn merge(&mut self, task: usize, tvpn: u32, wanted: Option<usize>) -> Result<Taken, Cause> {
+    pub(super) fn merge(&mut self, task: usize, tvpn: u32, wanted: Option<usize>) -> Result<StepEffect, Cause> {
         if self.tasks[task].page.is_some() && self.tasks.waiting.is_loading(tvpn) {
             // A load in progress could last until the page is stored, and would return the old version.
             return Err(Cause::Page(tvpn));
@@ -101,9 +101,9 @@ impl<B: Backing> Core<B> {
         let blocks = found.iter().map(|block| (layout.page_of(cmt.cache.key(*block)).1, cmt.entries.of(*block)));
         let step = self.backing.merge(access, blocks);
         let taken = match step.outcome {
-            Outcome::Wait(cause) => Err(cause),
-            Outcome::Load => Ok((step.cost, step.store, Next::Load(tvpn))),
-            Outcome::Done => {
+            StepOutcome::Wait(cause) => Err(cause),
+            StepOutcome::Load => Ok((step.cost, step.store, Next::Load(tvpn))),
+            StepOutcome::Done => {
                 state.page = None;
                 self.counters.flushes += 1;
                 self.counters.flushed_blocks += found.len() as u64;
@@ -120,7 +120,7 @@ impl<B: Backing> Core<B> {
         taken
     }
 
-    fn serve(&mut self, task: usize, block: usize, cost: Span) -> Taken {
+    fn serve(&mut self, task: usize, block: usize, cost: Span) -> StepEffect {
         let (_, ask) = self.tasks[task].question.expect("a question");
         let offset = self.partition.layout.offset(&ask);
         let (answer, changed) = layout::serve(&ask, &mut self.cmt.entries.of_mut(block)[offset..]);

@@ -5,7 +5,7 @@ use std::ops::{Index, IndexMut};
 use flash::nand::Image;
 
 use super::super::super::{Ask, Ticket};
-use super::waiting::Waiting;
+use super::waiting::WaitLists;
 
 /// A task: a question or a write-back that the core has begun.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub(super) struct Tasks {
     free: Vec<usize>,
     /// Tasks begun since power-on: the number of the next task.
     begun: u64,
-    pub(super) waiting: Waiting,
+    pub(super) waiting: WaitLists,
 }
 
 impl Index<usize> for Tasks {
@@ -69,7 +69,7 @@ impl Tasks {
             tasks: vec![task; count as usize],
             free: (0..count as usize).rev().collect(),
             begun: 0,
-            waiting: Waiting::new(count, sets),
+            waiting: WaitLists::new(count, sets),
         }
     }
 

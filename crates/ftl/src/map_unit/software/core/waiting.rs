@@ -25,7 +25,7 @@ struct Waiter {
 
 /// The lists of waiting tasks, and the tasks that can go on.
 #[derive(Clone, Debug)]
-pub(super) struct Waiting {
+pub(super) struct WaitLists {
     waiters: Vec<Waiter>,
     /// The first task of each list; causes share lists by their hash.
     lists: Vec<u32>,
@@ -38,7 +38,7 @@ pub(super) struct Waiting {
     loading: u32,
 }
 
-impl Waiting {
+impl WaitLists {
     /// Lists for `tasks` tasks, and for waits in `sets` sets of the second level.
     pub(super) fn new(tasks: u32, sets: u32) -> Self {
         let room = tasks as usize;
@@ -207,7 +207,7 @@ mod tests {
         /// order in which they go on.
         #[test]
         fn tasks_go_on_by_age_after_their_cause_has_ended(steps in prop::collection::vec((0..TASKS, cause(), 0..5u32), 0..80)) {
-            let mut waiting = Waiting::new(TASKS, 3);
+            let mut waiting = WaitLists::new(TASKS, 3);
             // For each task: its cause while it waits, and true if the cause has ended.
             let mut model: Vec<Option<(Cause, bool)>> = vec![None; TASKS as usize];
             let mut ready: Vec<u32> = (0..TASKS).collect();

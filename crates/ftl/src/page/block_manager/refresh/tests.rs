@@ -50,7 +50,7 @@ fn moved(rig: &Rig<PageFtl>) -> u64 {
 fn closed(rig: &Rig<PageFtl>) -> u64 {
     let blocks = &rig.ftl.blocks;
     let all = (0..blocks.layout.shape.superblock_count()).map(SuperblockId::new);
-    all.filter(|superblock| blocks.table.state(*superblock) == State::Closed).count() as u64
+    all.filter(|superblock| blocks.table.state(*superblock) == SuperblockState::Closed).count() as u64
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_patrol_finds_the_data_of_a_drive_that_was_off_for_long() {
 fn errors_near_the_limit_of_the_decoder_are_a_reason() {
     let share = |rig: &Rig<PageFtl>| {
         let (table, layout) = (&rig.ftl.blocks.table, &rig.ftl.blocks.layout);
-        let is_closed = |psn: Psn| table.state(layout.locate(psn).0) == State::Closed;
+        let is_closed = |psn: Psn| table.state(layout.locate(psn).0) == SuperblockState::Closed;
         let slots = (0..layout.array.slot_count()).map(Psn::new);
         let valid = slots.filter(|psn| table.is_valid(*psn) && is_closed(*psn));
         let of = |psn| rig.backend.media().page_errors(psn).expect("errors").share_of_limit;
@@ -160,7 +160,7 @@ fn a_power_cut_at_any_moment_of_a_refresh_loses_nothing() {
 fn the_check_finds_a_refresh_that_is_forgotten() {
     let found = std::panic::catch_unwind(|| {
         let mut rig = drive("reads = 5");
-        rig.ftl.blocks.planted = crate::Planted::bug(Sabotage::RefreshForgotten);
+        rig.ftl.blocks.planted = crate::PlantedBug::bug(Sabotage::RefreshForgotten);
         write(&mut rig, 0..40, 1);
         for _ in 0..20 {
             _ = rig.read(3);

@@ -4,7 +4,7 @@ use base::engine::Rng;
 use base::units::{DieId, SuperblockId};
 
 use crate::page::PageFtl;
-use crate::page::block_manager::table::State;
+use crate::page::block_manager::table::SuperblockState;
 use crate::page::{MapPages, PageConfig};
 use crate::rig::{Rig, describe};
 
@@ -247,10 +247,10 @@ fn choices(gc: &str) -> Vec<u32> {
     let state = |full: &Full, pool: u32| {
         let blocks = &full.rig.ftl.blocks;
         let each = (0..24).map(SuperblockId::new).filter(|superblock| blocks.pool_of(*superblock) == pool);
-        let states: Vec<State> = each.map(|superblock| blocks.table.state(superblock)).collect();
+        let states: Vec<SuperblockState> = each.map(|superblock| blocks.table.state(superblock)).collect();
         let count = |state| states.iter().filter(|found| **found == state).count() as u32;
         // The superblock that was filled last may still be programmed.
-        (count(State::Closed) + count(State::Full), count(State::Victim))
+        (count(SuperblockState::Closed) + count(SuperblockState::Full), count(SuperblockState::Victim))
     };
     for _ in 0..4 * full.rig.units() {
         let lpn = full.rng.below(full.rig.units().into()) as u32;

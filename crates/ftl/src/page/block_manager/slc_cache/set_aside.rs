@@ -15,14 +15,14 @@ use super::bytes_in_slc_mode;
 use crate::page::PageConfig;
 use crate::page::block_manager::BlockManager;
 use crate::page::block_manager::pool::Holds;
-use crate::page::block_manager::table::State;
+use crate::page::block_manager::table::SuperblockState;
 use crate::page::slc_cache_spec::SlcCacheSpec;
 use crate::port::Flash;
 use crate::sabotage::Sabotage;
 use crate::toolkit::FreeList;
 
 #[derive(Clone, Debug)]
-pub(in crate::page) struct SetAside {
+pub(in crate::page) struct SlcReserve {
     /// Number of superblocks that each pool sets aside, including bad ones.
     each: u32,
     /// The free ones of these superblocks, for each pool.
@@ -37,7 +37,7 @@ pub(in crate::page) fn each(spec: &SlcCacheSpec, geometry: &Geometry, bits: u32)
     (spec.set_aside.get() / (bytes_in_slc_mode(geometry, bits).get() * pools).max(1)) as u32
 }
 
-impl SetAside {
+impl SlcReserve {
     pub(super) fn new(config: &PageConfig) -> Option<Self> {
         let each = config.map_pages.set_aside;
         let pools = (config.geometry.die_count() * config.geometry.groups()) as usize;
@@ -57,11 +57,11 @@ impl SetAside {
 }
 
 impl BlockManager {
-    fn set_aside(&self) -> Option<&SetAside> {
+    fn set_aside(&self) -> Option<&SlcReserve> {
         self.slc_cache.as_ref()?.set_aside.as_ref()
     }
 
-    fn set_aside_mut(&mut self) -> Option<&mut SetAside> {
+    fn set_aside_mut(&mut self) -> Option<&mut SlcReserve> {
         self.slc_cache.as_mut()?.set_aside.as_mut()
     }
 
@@ -143,16 +143,16 @@ impl BlockManager {
             }
             let (state, mode, pool) =
                 (self.table.state(superblock), self.table.mode(superblock), self.pool_of(superblock));
-            usable[pool as usize] += u32::from(state != State::Bad);
-            free += u64::from(state == State::Free);
-            let is_empty =
-                matches!(state, State::Free | State::Erasing | State::Bad) || self.layout.is_erased(media, superblock);
+            usable[pool as usize] += u32::from(state != SuperblockState::Bad);
+            free += u64::from(state == SuperblockState::Free);
+            let is_empty = matches!(state, SuperblockState::Free | SuperblockState::Erasing | SuperblockState::Bad)
+                || self.layout.is_erased(media, superblock);
             assert!(is_empty || mode == Mode::Slc, "{superblock} is set aside, and {state:?} in {mode:?} mode");
         }
         assert_eq!(of.usable, usable, "superblocks that are set aside and not bad");
         assert_eq!(self.all_free_set_aside(), free, "free superblocks that are set aside");
         for (erases, superblock) in of.free.iter().flat_map(FreeList::entries) {
-            assert_eq!(self.table.state(superblock), State::Free, "state of {superblock}, which is free");
+            assert_eq!(self.table.state(superblock), SuperblockState::Free, "state of {superblock}, which is free");
             assert!(self.layout.is_erased(media, superblock), "{superblock} is free, and not erased");
             assert_eq!(erases, self.layout.erases(media, superblock), "erases of {superblock}, which is free");
         }
@@ -171,7 +171,7 @@ mod tests {
 
     const FIRST: SuperblockId = SuperblockId::new(0);
 
-    fn state(rig: &Rig<PageFtl>, superblock: SuperblockId) -> (State, Mode) {
+    fn state(rig: &Rig<PageFtl>, superblock: SuperblockId) -> (SuperblockState, Mode) {
         (rig.ftl.blocks.table.state(superblock), rig.ftl.blocks.table.mode(superblock))
     }
 
@@ -181,7 +181,7 @@ mod tests {
         let blocks = &rig.ftl.blocks;
         assert_eq!((blocks.pools[0].usable, blocks.pools[0].free.len(), blocks.free_set_aside(0)), (22, 22, 2));
         write(&mut rig, 0..25, 1);
-        let closed = (State::Closed, Mode::Slc);
+        let closed = (SuperblockState::Closed, Mode::Slc);
         assert_eq!([FIRST, SuperblockId::new(1)].map(|superblock| state(&rig, superblock)), [closed; 2]);
         let blocks = &rig.ftl.blocks;
         assert_eq!((cached(&rig), blocks.pools[0].free.len(), blocks.free_set_aside(0)), (3, 21, 0));
@@ -227,7 +227,7 @@ mod tests {
         rig.run_until_idle();
         rig.ftl.check(rig.backend.media());
         let counters = rig.ftl.blocks.cache_counters().expect("a cache");
-        assert_eq!((state(&rig, FIRST).0, counters.limit), (State::Bad, 1));
+        assert_eq!((state(&rig, FIRST).0, counters.limit), (SuperblockState::Bad, 1));
         for lpn in 0..100 {
             assert_eq!(rig.read(lpn), Some(stamp(lpn, 1)));
         }

@@ -325,7 +325,7 @@ fn the_check_finds_what_the_cache_forgets() {
     ] {
         let found = std::panic::catch_unwind(|| {
             let mut rig = drive(cache);
-            rig.ftl.blocks.planted = crate::Planted::bug(bug);
+            rig.ftl.blocks.planted = crate::PlantedBug::bug(bug);
             write(&mut rig, 0..200, 1);
             rig.ftl.check(rig.backend.media());
             rig.run_until_idle();

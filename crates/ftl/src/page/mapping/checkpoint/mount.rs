@@ -14,17 +14,17 @@
 use base::units::{Lpn, Psn, Span, SuperblockId};
 use flash::nand::{Geometry, Media, Spare};
 
-use super::record::Record;
+use super::record::CheckpointRecord;
 use super::{CheckpointPages, Checkpoints, Complete};
 use crate::page::PageConfig;
-use crate::sabotage::{Planted, Sabotage};
+use crate::sabotage::{PlantedBug, Sabotage};
 use crate::toolkit::{Map, Reads};
 
 /// The checkpoint that counts at a mount.
 #[derive(Debug)]
 struct Newest<'a> {
     complete: Complete,
-    record: Record<'a>,
+    record: CheckpointRecord<'a>,
     /// For each superblock: true if the record vouches for it.
     vouched: Vec<bool>,
 }
@@ -65,7 +65,7 @@ impl<'a> Search<'a> {
         shape: CheckpointPages,
         (first, image): (u32, u32),
         media: &'a Media,
-        planted: Planted,
+        planted: PlantedBug,
     ) -> Self {
         let geometry = media.geometry();
         let last_page = |generation: u32| first + generation * shape.each + shape.each - 1;
@@ -141,8 +141,8 @@ impl<'a> Search<'a> {
 }
 
 impl<'a> Newest<'a> {
-    fn of(complete: Complete, words: &'a [u32], shape: CheckpointPages, media: &Media, planted: Planted) -> Self {
-        let record = Record::read(words, shape.superblocks);
+    fn of(complete: Complete, words: &'a [u32], shape: CheckpointPages, media: &Media, planted: PlantedBug) -> Self {
+        let record = CheckpointRecord::read(words, shape.superblocks);
         let vouches = |superblock: SuperblockId| {
             let old = |opened: u64| opened < record.openings() || planted.is(Sabotage::RewrittenVouched);
             record.was_closed(superblock)
@@ -163,7 +163,7 @@ impl<'a> Newest<'a> {
 pub(in crate::page) fn time(config: &PageConfig, media: &Media) -> Span {
     let (geometry, timing, shape) = (media.geometry(), &config.timing, config.checkpoint_pages);
     let place = place(config);
-    let search = Search::of(shape, place, media, Planted::default());
+    let search = Search::of(shape, place, media, PlantedBug::default());
     let spares = config.spare_transfer * u64::from(geometry.stripe);
     let row_of = |psn: Psn| {
         let (superblock, offset) = geometry.locate(psn);

@@ -9,7 +9,7 @@ use base::units::{Psn, SuperblockId};
 const HEAD: usize = 2;
 
 #[derive(Clone, Copy, Debug)]
-pub(in crate::page) struct Record<'a> {
+pub(in crate::page) struct CheckpointRecord<'a> {
     words: &'a [u32],
     superblocks: u32,
 }
@@ -26,7 +26,7 @@ fn is_set(words: &[u32], bit: usize) -> bool {
     words[bit / 32] >> (bit % 32) & 1 != 0
 }
 
-impl<'a> Record<'a> {
+impl<'a> CheckpointRecord<'a> {
     pub(super) const fn words(superblocks: u32, slots: u32) -> usize {
         HEAD + words_of(superblocks) + words_of(slots)
     }
@@ -80,14 +80,14 @@ mod tests {
 
     #[test]
     fn a_record_keeps_what_was_noted_and_no_more() {
-        let mut words = vec![0; Record::words(40, 100)];
-        Record::begin(&mut words, 5 << 32 | 7);
-        [31, 32].into_iter().for_each(|superblock| Record::vouch(&mut words, SuperblockId::new(superblock)));
-        [0, 63, 99].into_iter().for_each(|psn| Record::lead(&mut words, 40, Psn::new(psn)));
-        let record = Record::read(&words, 40);
+        let mut words = vec![0; CheckpointRecord::words(40, 100)];
+        CheckpointRecord::begin(&mut words, 5 << 32 | 7);
+        [31, 32].into_iter().for_each(|superblock| CheckpointRecord::vouch(&mut words, SuperblockId::new(superblock)));
+        [0, 63, 99].into_iter().for_each(|psn| CheckpointRecord::lead(&mut words, 40, Psn::new(psn)));
+        let record = CheckpointRecord::read(&words, 40);
         assert_eq!(record.openings(), 5 << 32 | 7);
         assert!((0..40).filter(|superblock| record.was_closed(SuperblockId::new(*superblock))).eq([31, 32]));
         assert!((0..100).filter(|psn| record.leads(Psn::new(*psn))).eq([0, 63, 99]));
-        assert_eq!(Record::memory(40, 100), 4 * words.len() as u64);
+        assert_eq!(CheckpointRecord::memory(40, 100), 4 * words.len() as u64);
     }
 }

@@ -7,7 +7,7 @@ use base::units::{Lpn, SuperblockId};
 use flash::nand::{Spare, Stamp, Stream};
 
 use super::mount::{self, Search};
-use crate::Planted;
+use crate::PlantedBug;
 use crate::page::{PageConfig, PageFtl};
 use crate::port::{OldPlace, PageWrite, full_mask};
 use crate::rig::{Rig, describe};
@@ -34,12 +34,12 @@ fn state(rig: &Rig<PageFtl>) -> Vec<(u32, usize)> {
 /// All content that was handed to the flash for checkpoints, by version, and the state of the superblocks when each
 /// checkpoint began.
 #[derive(Default)]
-struct Stored {
+struct CheckpointHistory {
     pages: BTreeMap<u32, Vec<u32>>,
     began: BTreeMap<u32, Vec<(u32, usize)>>,
 }
 
-impl Stored {
+impl CheckpointHistory {
     fn note(&mut self, rig: &Rig<PageFtl>) {
         let checkpoints = rig.ftl.mapping.checkpoints.as_ref().expect("a drive with checkpoints");
         for (version, pages) in &checkpoints.stored {
@@ -54,7 +54,7 @@ impl Stored {
     /// Compares the entries that a mount uses now with the stored ones. Returns the number of entries compared.
     fn compare(&self, config: &PageConfig, rig: &Rig<PageFtl>, discarded: &BTreeSet<u32>) -> usize {
         let (media, geometry) = (rig.backend.media(), rig.backend.geometry());
-        let search = Search::of(config.checkpoint_pages, mount::place(config), media, Planted::default());
+        let search = Search::of(config.checkpoint_pages, mount::place(config), media, PlantedBug::default());
         let now = state(rig);
         let mut compared = 0;
         if let Some(version) = search.version() {
@@ -88,7 +88,7 @@ impl Stored {
         let opened_for = |stream| programmed.iter().filter(move |(birth, _)| birth.stream == stream).map(|(_, sb)| *sb);
         let order = opened_for(Stream::HOST).chain(opened_for(Stream::COPIES));
         let mut all = Map::new(config.units);
-        recovery::find_newest(media, order, &mut all, &mut Versions::default(), Planted::default());
+        recovery::find_newest(media, order, &mut all, &mut Versions::default(), PlantedBug::default());
         for unit in (0..config.units).filter(|unit| !discarded.contains(unit)) {
             let crate::page::mapping::L2p::Ram(map) = &rig.ftl.mapping.l2p else { panic!("a map in RAM") };
             let of = |map: &Map| map.get(Lpn::new(unit)).and_then(|psn| version_of(media, psn));
@@ -103,7 +103,7 @@ impl Stored {
 fn live(discard: &str, seed: u64) -> (usize, usize, usize) {
     let (config, mut rig) = small(discard);
     let mut rng = Rng::stream(seed, "checkpoint.tests");
-    let (mut stored, mut discarded) = (Stored::default(), BTreeSet::new());
+    let (mut stored, mut discarded) = (CheckpointHistory::default(), BTreeSet::new());
     let (mut compared, mut torn, mut mounts) = (0, 0, 0);
     for unit in 0..config.units {
         rig.write(&[unit], None);
@@ -198,7 +198,7 @@ fn a_checkpoint_that_finds_no_space_is_given_up_and_the_one_before_counts() {
 
 /// Cuts the power while a superblock is open, writes a checkpoint after the mount and cuts the power again. Returns
 /// true if the checkpoint vouches for a superblock that can be continued.
-fn vouches_for_an_end(planted: Planted) -> bool {
+fn vouches_for_an_end(planted: PlantedBug) -> bool {
     let (config, mut rig) = small("volatile");
     rig.ftl.blocks.planted = planted;
     (0..config.units / 2).for_each(|unit| rig.write(&[unit], None));
@@ -209,7 +209,7 @@ fn vouches_for_an_end(planted: Planted) -> bool {
     rig.run_until_idle();
     rig.cut_power();
     let media = rig.backend.media();
-    let search = Search::of(config.checkpoint_pages, mount::place(&config), media, Planted::default());
+    let search = Search::of(config.checkpoint_pages, mount::place(&config), media, PlantedBug::default());
     assert!(search.version().is_some(), "a checkpoint counts");
     let all = (0..rig.backend.geometry().superblock_count()).map(SuperblockId::new);
     let ends: Vec<_> = all.filter(|sb| !media.is_erased(*sb) && media.unwritten_from(*sb).is_some()).collect();
@@ -219,7 +219,7 @@ fn vouches_for_an_end(planted: Planted) -> bool {
 
 #[test]
 fn a_checkpoint_does_not_vouch_for_a_superblock_that_a_rescue_may_continue() {
-    assert!(!vouches_for_an_end(Planted::default()));
+    assert!(!vouches_for_an_end(PlantedBug::default()));
     #[cfg(feature = "sabotage")]
-    assert!(vouches_for_an_end(Planted::bug(crate::Sabotage::EndVouched)));
+    assert!(vouches_for_an_end(PlantedBug::bug(crate::Sabotage::EndVouched)));
 }

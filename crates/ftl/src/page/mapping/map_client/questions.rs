@@ -11,7 +11,7 @@ use crate::port::{Owner, PageRead, PageWrite, Service};
 #[derive(Clone, Copy, Debug)]
 pub(in crate::page) enum Question {
     /// The lookup of sectors of mapping units that the host reads.
-    Read(LookUp),
+    Read(MapLookup),
     /// The lookup of a mapping unit that the host writes in part.
     OldPlace(PageWrite),
     /// The update for a mapping unit that has been programmed.
@@ -33,7 +33,7 @@ impl Question {
 
 /// Neighbouring mapping units that one owner reads.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::page) struct LookUp {
+pub(in crate::page) struct MapLookup {
     pub(in crate::page) owner: Owner,
     pub(in crate::page) first: Lpn,
     pub(in crate::page) count: u32,
@@ -102,20 +102,20 @@ impl Questions {
 
     /// Begins a lookup that neighbours may join.
     pub(super) fn begin_look_up(&mut self, PageRead { owner, at, mask }: PageRead, lpn: Lpn) {
-        let look_up = LookUp { owner, first: lpn, count: 1, at, mask, masks: None };
+        let look_up = MapLookup { owner, first: lpn, count: 1, at, mask, masks: None };
         self.look_up = Some(self.all.insert(Question::Read(look_up)));
     }
 
     /// Closes the lookup that neighbours may join, and returns the question for the map unit.
     pub(super) fn end_look_up(&mut self) -> Option<(Ticket, Ask)> {
         let handle = self.look_up.take()?;
-        let Question::Read(LookUp { first, count, .. }) = self.all[handle] else { unreachable!("a lookup") };
+        let Question::Read(MapLookup { first, count, .. }) = self.all[handle] else { unreachable!("a lookup") };
         Some((Ticket(handle.number().get()), Ask::Lookup { first, count }))
     }
 
     /// Takes the requested sectors of each mapping unit of a lookup that has been answered; none if the lookup has only
     /// one mapping unit.
-    pub(super) fn take_masks(&mut self, look_up: &LookUp) -> Option<Masks> {
+    pub(super) fn take_masks(&mut self, look_up: &MapLookup) -> Option<Masks> {
         let masks = look_up.masks?;
         self.masks.remove(masks);
         Some(self.masks[masks])
