@@ -21,9 +21,9 @@ const PAPERS: f64 = 200.0;
 /// The recorded requests that `make demo` plays.
 const RECORDED: &str = "workloads/recorded/programs.parquet";
 
-fn run(plan: Plan, storing: Option<&ResultStore<'_>>) -> Cost {
+fn run(plan: Plan, result_store: Option<&ResultStore<'_>>) -> Cost {
     let one = NonZeroUsize::new(1);
-    let (outcome, cost) = timed(|| execute::run_in(plan, &Program::default(), one, storing, &|_, _| {}));
+    let (outcome, cost) = timed(|| execute::run_in(plan, &Program::default(), one, result_store, &|_, _| {}));
     outcome.unwrap_or_else(|error| panic!("a built-in study: {error}"));
     cost
 }

@@ -79,7 +79,7 @@ pub(crate) fn shard(
     let store = store.ok_or_else(|| {
         Failure::Input("a shard keeps its results in a store, and there is no default one; write --store DIR".into())
     })?;
-    let storing = ResultStore::new(&store, &|said| note(said));
+    let result_store = ResultStore::new(&store, &|said| note(said));
     let program = program();
     let mut runs = Vec::new();
     for (number, mut plan) in plans.into_iter().enumerate() {
@@ -89,7 +89,7 @@ pub(crate) fn shard(
             (plan.spec.name.clone(), plan.axes.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>());
         let bar = Bar::steps(&format!("study {study}, shard {shard}"), tell);
         let step = |done, all| bar.step(done, all);
-        let done = execute::run_shard(plan, (&dealt, number), &program, args.jobs, &storing, &step);
+        let done = execute::run_shard(plan, (&dealt, number), &program, args.jobs, &result_store, &step);
         let done = done.map_err(|error| Failure::study(&error))?;
         runs.extend(done.into_iter().map(|ShardRun { labels, seed, digest, was_stored }| OneRun {
             study: study.clone(),

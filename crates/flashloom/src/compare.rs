@@ -56,7 +56,7 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
     }
     fits(std::slice::from_ref(&plan), &args.study)?;
     let store = args.study.store.open()?;
-    let storing = store.as_ref().map(|store| ResultStore::new(store, &|said| note(said)));
+    let result_store = store.as_ref().map(|store| ResultStore::new(store, &|said| note(said)));
     // The output files are created first: a path that cannot be written ends the command before the long runs.
     let names = report::study_report::names(std::slice::from_ref(&plan));
     let mut outputs = Outputs::new(plan.named.iter().flat_map(|path| files(path)), args.study.replace.force);
@@ -72,7 +72,7 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
     tell.done(|| planned(&plan, args.study.jobs));
     let bar = Bar::steps(&format!("compare {} drives", devices.len()), tell);
     let progress = |done, all| bar.step(done, all);
-    let outcome = execute::run_in(plan, &program, args.study.jobs, storing.as_ref(), &progress);
+    let outcome = execute::run_in(plan, &program, args.study.jobs, result_store.as_ref(), &progress);
     drop(bar);
     let outcomes = [outcome.map_err(|error| Failure::study(&error))?];
     from_store(store.as_ref(), &outcomes);

@@ -136,7 +136,7 @@ fn perform(
     }
     let store = if elsewhere.is_some() { args.store.in_front()? } else { args.store.open()? };
     let shared = store.as_ref().map(|_| execute::shared_states(&plans)).unwrap_or_default();
-    let storing = store.as_ref().map(|store| ResultStore::new(store, &|said| note(said)).keeping(&shared));
+    let result_store = store.as_ref().map(|store| ResultStore::new(store, &|said| note(said)).keeping(&shared));
     for plan in &mut plans {
         plan.force = args.replace.force;
         execute::check_snapshots(plan)?;
@@ -162,7 +162,7 @@ fn perform(
             match elsewhere {
                 None => {
                     let step = |done, all| bar.step(done, all);
-                    execute::run_in(plan, &program, args.jobs, storing.as_ref(), &step).map_err(failed)
+                    execute::run_in(plan, &program, args.jobs, result_store.as_ref(), &step).map_err(failed)
                 }
                 Some((workers, on)) => {
                     let sweep = Sweep::new(plan, store.clone(), args.jobs, Box::new(|said| note(said)));

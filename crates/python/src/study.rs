@@ -167,8 +167,8 @@ impl Study {
                     interrupt: Some(interrupt),
                     wrapper: &|run| known(run),
                 };
-                let storing = store.as_ref().map(|store| ResultStore::new(store, &said));
-                Ok(execute::run_followed(plan, &flashloom::program(), jobs, storing.as_ref(), follow)?)
+                let result_store = store.as_ref().map(|store| ResultStore::new(store, &said));
+                Ok(execute::run_followed(plan, &flashloom::program(), jobs, result_store.as_ref(), follow)?)
             },
             |py, news| {
                 match news {

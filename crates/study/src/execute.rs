@@ -165,10 +165,10 @@ pub fn run_in(
     plan: Plan,
     program: &Program,
     threads: Option<NonZeroUsize>,
-    storing: Option<&ResultStore<'_>>,
+    result_store: Option<&ResultStore<'_>>,
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<StudyOutcome, ExecuteError> {
-    run_followed(plan, program, threads, storing, Follow { progress, ..Follow::default() })
+    run_followed(plan, program, threads, result_store, Follow { progress, ..Follow::default() })
 }
 
 /// The callbacks of a caller that follows a study while it runs.
@@ -205,12 +205,12 @@ pub fn run_followed(
     mut plan: Plan,
     program: &Program,
     threads: Option<NonZeroUsize>,
-    storing: Option<&ResultStore<'_>>,
+    result_store: Option<&ResultStore<'_>>,
     follow: Follow<'_>,
 ) -> Result<StudyOutcome, ExecuteError> {
     keep_pipes(&mut plan)?;
     let jobs = jobs(&plan);
-    let done = run_jobs(&mut plan, &jobs, program, threads, storing, follow)?;
+    let done = run_jobs(&mut plan, &jobs, program, threads, result_store, follow)?;
     let stored = done.iter().filter(|run| run.was_stored).count();
     let runs: Vec<Summary> = done.into_iter().map(|run| run.summary).collect();
     let runs = runs.chunks(plan.spec.seeds.len()).map(<[Summary]>::to_vec).collect();
@@ -237,11 +237,11 @@ fn run_jobs(
     jobs: &[RunJob],
     program: &Program,
     threads: Option<NonZeroUsize>,
-    storing: Option<&ResultStore<'_>>,
+    result_store: Option<&ResultStore<'_>>,
     follow: Follow<'_>,
 ) -> Result<Vec<JobRun>, ExecuteError> {
     let threads = at_once(threads);
-    let known = storing.map(|storing| storing.look_up(plan, jobs, threads)).transpose()?;
+    let known = result_store.map(|result_store| result_store.look_up(plan, jobs, threads)).transpose()?;
     let plan = &*plan;
     let mut results: Vec<Option<Summary>> =
         known.as_ref().map_or_else(|| vec![None; jobs.len()], |known| known.found());

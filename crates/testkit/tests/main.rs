@@ -8,6 +8,7 @@ mod growth;
 mod keys;
 mod map;
 mod memory;
+mod names;
 mod newcomers;
 mod priority;
 mod raid;

@@ -123,9 +123,9 @@ fn plan(args: &RunArgs, device: &Device, files: &Workloads, stages: usize) -> Op
 /// The results of the plan; results in the store are not computed again.
 fn stored(args: &RunArgs, plan: Plan) -> Result<Vec<Vec<Summary>>, Failure> {
     let store = args.store.open()?;
-    let storing = store.as_ref().map(|store| ResultStore::new(store, &|said| note(said)));
+    let result_store = store.as_ref().map(|store| ResultStore::new(store, &|said| note(said)));
     let bar = Bar::steps(&format!("{} seeds", args.seeds), args.output.notices());
-    let outcome = execute::run_in(plan, &program(), None, storing.as_ref(), &|done, all| bar.step(done, all));
+    let outcome = execute::run_in(plan, &program(), None, result_store.as_ref(), &|done, all| bar.step(done, all));
     drop(bar);
     let outcomes = [outcome.map_err(|error| failed(args, &error))?];
     from_store(store.as_ref(), &outcomes);

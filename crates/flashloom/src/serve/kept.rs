@@ -72,13 +72,13 @@ pub(super) fn file_name<'a>(name: &'a str, option: &str) -> Result<&'a str, Fail
 /// The files of a drive. A failure of the files stops the server.
 pub(super) fn keep(args: &ServeArgs, dir: StateDir, stopper: Stop) -> PersistenceSettings {
     let durability = if args.state.sync { Durability::Machine } else { Durability::Process };
-    let on_finding = Some(hears(dir.path().to_owned(), stopper));
-    PersistenceSettings { dir, durability, on_finding }
+    let on_notice = Some(hears(dir.path().to_owned(), stopper));
+    PersistenceSettings { dir, durability, on_notice }
 }
 
 fn hears(dir: PathBuf, stopper: Stop) -> NoticeCallback {
     let mut named = Vec::new();
-    Box::new(move |finding| match finding {
+    Box::new(move |notice| match notice {
         FileNotice::Damage(error) => {
             let text = error.to_string();
             if named.len() <= NAMED && !named.contains(&text) {

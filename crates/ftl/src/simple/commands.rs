@@ -70,7 +70,7 @@ impl SimpleCommands<'_, '_> {
     }
 
     /// Programs a write of the host into a page, which must be the next one of its block.
-    /// [`Done::Written`](super::Done::Written) follows. `old` is the present place of the mapping unit, from which the
+    /// [`CommandEnd::Written`](super::CommandEnd::Written) follows. `old` is the present place of the mapping unit, from which the
     /// sectors come that the write leaves out.
     pub fn program(&mut self, SimpleWrite(unit): SimpleWrite, to: Psn, old: Option<Psn>) {
         let Self { flash, owners, traffic } = self;
@@ -86,7 +86,7 @@ impl SimpleCommands<'_, '_> {
         traffic.begin(flash, list, (program, superblock), old);
     }
 
-    /// Copies a page to another page, which must be the next one of its block. [`Done::Copied`](super::Done::Copied)
+    /// Copies a page to another page, which must be the next one of its block. [`CommandEnd::Copied`](super::CommandEnd::Copied)
     /// follows.
     pub fn copy(&mut self, from: Psn, to: Psn) {
         let Self { flash, traffic, .. } = self;
@@ -99,8 +99,8 @@ impl SimpleCommands<'_, '_> {
         traffic.begin(flash, list, (program, superblock), Some(from));
     }
 
-    /// Erases a block without needed data, as soon as no read of it is under way. [`Done::Erased`](super::Done::Erased)
-    /// or [`Done::Retired`](super::Done::Retired) follows.
+    /// Erases a block without needed data, as soon as no read of it is under way. [`CommandEnd::Erased`](super::CommandEnd::Erased)
+    /// or [`CommandEnd::Retired`](super::CommandEnd::Retired) follows.
     ///
     /// # Panics
     ///

@@ -9,14 +9,14 @@ use crate::{Damage, Target, Verdict};
 
 /// The server's end, with a drive that answers at once: every byte of a read is the low byte of the number of its first
 /// sector.
-struct Server {
+struct ServerEnd {
     protocol: Protocol,
     sent: Vec<u8>,
     requests: u32,
     end: Option<End>,
 }
 
-impl Server {
+impl ServerEnd {
     fn new(demands_tls: bool) -> Self {
         let exports = sample_exports().into();
         let mut protocol = if demands_tls { Protocol::requiring_tls(exports) } else { Protocol::new(exports) };
@@ -72,9 +72,9 @@ impl Server {
 }
 
 fn connection(demands_tls: bool, input: &[u8], seed: u64) -> Verdict {
-    let mut whole = Server::new(demands_tls);
+    let mut whole = ServerEnd::new(demands_tls);
     whole.receive(input);
-    let (mut rng, mut split) = (Rng::stream(seed, "pieces"), Server::new(demands_tls));
+    let (mut rng, mut split) = (Rng::stream(seed, "pieces"), ServerEnd::new(demands_tls));
     let longest = 1 << rng.below(10);
     let (mut taken, mut there) = (0, 0);
     while there < input.len() {

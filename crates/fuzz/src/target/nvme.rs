@@ -9,7 +9,7 @@ use crate::{Damage, Target, Verdict};
 
 /// The controller's end, with a drive in memory. Another connection is the admin queue of controller 1, so that an I/O queue can
 /// join it.
-struct Server {
+struct ControllerEnd {
     subsystem: Subsystem,
     drive: MemoryDrives,
     session: Session,
@@ -17,7 +17,7 @@ struct Server {
     end: Option<End>,
 }
 
-impl Server {
+impl ControllerEnd {
     fn new() -> Self {
         let (subsystem, _admin, drive) = sample_subsystem();
         let session = Session::new(&subsystem);
@@ -55,9 +55,9 @@ impl Server {
 }
 
 fn connection(input: &[u8], seed: u64) -> Verdict {
-    let mut whole = Server::new();
+    let mut whole = ControllerEnd::new();
     whole.receive(input);
-    let (mut rng, mut split) = (Rng::stream(seed, "pieces"), Server::new());
+    let (mut rng, mut split) = (Rng::stream(seed, "pieces"), ControllerEnd::new());
     let longest = 8 << rng.below(10);
     let (mut taken, mut there) = (0, 0);
     while there < input.len() {

@@ -19,8 +19,8 @@ pub struct PersistenceSettings {
     pub dir: StateDir,
     /// The faults that acknowledged flushes survive.
     pub durability: Durability,
-    /// Called on the thread of the drive for each finding.
-    pub on_finding: Option<NoticeCallback>,
+    /// Called on the thread of the drive for each notice.
+    pub on_notice: Option<NoticeCallback>,
 }
 
 /// A message on the files of a drive, for its owner.
@@ -28,7 +28,7 @@ pub struct PersistenceSettings {
 pub enum FileNotice {
     /// Data has changed since it was written. Reads of this data fail.
     Damage(StateError),
-    /// The files failed. The power of the drive was cut at that moment and does not come back; [`Stopped`](super::Stopped) has the
+    /// The files failed. The power of the drive was cut at that moment and does not come back; [`FinalState`](super::FinalState) has the
     /// reason.
     Failure(StateError),
     /// The drive is verified and was served before, but there is no valid record of its acknowledged writes: the record is missing,
@@ -36,7 +36,7 @@ pub enum FileNotice {
     Unverified,
 }
 
-/// Takes a finding; called on the thread of the drive.
+/// Takes a notice; called on the thread of the drive.
 pub type NoticeCallback = Box<dyn FnMut(FileNotice) + Send>;
 
 /// A drive, its files, and whether an earlier process has served it.
@@ -53,7 +53,7 @@ impl PersistenceSettings {
         options: &EngineOptions,
         progress: impl FnMut(Progress),
     ) -> Result<OpenedDrive, EngineError> {
-        let Self { dir, durability, on_finding } = self;
+        let Self { dir, durability, on_notice } = self;
         let (device, is_used) = (&options.device, dir.holds_drive());
         let is_prepared = !options.precondition.is_empty();
         if is_used && (is_prepared || options.load_snapshot.is_some()) {
@@ -76,21 +76,21 @@ impl PersistenceSettings {
             let mut drive = options.session(progress).prepare::<Bytes512>()?;
             (State::create(dir, &mut drive, durability)?, drive)
         };
-        Ok(OpenedDrive { drive: Box::new(drive), files: DriveFiles::new(state, on_finding), is_used })
+        Ok(OpenedDrive { drive: Box::new(drive), files: DriveFiles::new(state, on_notice), is_used })
     }
 }
 
 /// The files of a running drive.
 pub(super) struct DriveFiles {
     state: State,
-    on_finding: Option<NoticeCallback>,
+    on_notice: Option<NoticeCallback>,
     failure: Option<StateError>,
     damaged: u64,
 }
 
 impl DriveFiles {
-    pub(super) const fn new(state: State, on_finding: Option<NoticeCallback>) -> Self {
-        Self { state, on_finding, failure: None, damaged: 0 }
+    pub(super) const fn new(state: State, on_notice: Option<NoticeCallback>) -> Self {
+        Self { state, on_notice, failure: None, damaged: 0 }
     }
 
     /// Checks the files for failures and damage, after making `promises` durable. True if all changes of the drive are stored.
@@ -125,9 +125,9 @@ impl DriveFiles {
         self.state.check().is_err()
     }
 
-    pub(super) fn say(&mut self, finding: FileNotice) {
-        if let Some(on_finding) = &mut self.on_finding {
-            on_finding(finding);
+    pub(super) fn say(&mut self, notice: FileNotice) {
+        if let Some(on_notice) = &mut self.on_notice {
+            on_notice(notice);
         }
     }
 }

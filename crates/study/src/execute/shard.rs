@@ -176,18 +176,18 @@ pub fn run_shard(
     (dealt, study): (&ShardAssignment, usize),
     program: &Program,
     threads: Option<NonZeroUsize>,
-    storing: &ResultStore<'_>,
+    result_store: &ResultStore<'_>,
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<Vec<ShardRun>, ExecuteError> {
     keep_pipes(&mut plan)?;
     let all = jobs(&plan);
     let mine: Vec<RunJob> = dealt.runs[study].iter().map(|run| all[*run]).collect();
     let follow = Follow { progress, ..Follow::default() };
-    let runs = run_jobs(&mut plan, &mine, program, threads, Some(storing), follow)?;
-    let is_lost = |run: &&JobRun| run.digest.is_none_or(|digest| !storing.store.path(digest).is_file());
+    let runs = run_jobs(&mut plan, &mine, program, threads, Some(result_store), follow)?;
+    let is_lost = |run: &&JobRun| run.digest.is_none_or(|digest| !result_store.store.path(digest).is_file());
     let lost = runs.iter().filter(is_lost).count();
     if lost > 0 {
-        return Err(ExecuteError::NotKept { lost, store: storing.store.folder().to_owned() });
+        return Err(ExecuteError::NotKept { lost, store: result_store.store.folder().to_owned() });
     }
     let run = |(job, run): (&RunJob, JobRun)| ShardRun {
         labels: plan.points[job.point].labels.clone(),

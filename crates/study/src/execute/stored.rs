@@ -61,7 +61,7 @@ struct KeyedRun {
 
 /// The runs of a study, each with its result if a store has it.
 pub(super) struct StudyLookup<'a> {
-    storing: ResultStore<'a>,
+    result_store: ResultStore<'a>,
     runs: Vec<KeyedRun>,
     /// A lock for each shared state, held while a run makes the state; the value is true if the state cannot be shared.
     states: BTreeMap<Digest, Mutex<bool>>,
@@ -70,7 +70,7 @@ pub(super) struct StudyLookup<'a> {
 }
 
 impl<'a> ResultStore<'a> {
-    /// Creates a storing. `warn` receives sentences for the user, about problems that do not prevent results.
+    /// Creates a result store. `warn` receives sentences for the user, about problems that do not prevent results.
     #[must_use]
     pub const fn new(store: &'a Store, warn: &'a (dyn Fn(&dyn fmt::Display) + Sync)) -> Self {
         Self { store, warn, shared: &NO_STATES }
@@ -125,7 +125,7 @@ impl<'a> ResultStore<'a> {
             }
         }
         let states = self.shared(&runs);
-        Ok(StudyLookup { storing: self, runs, states, is_full: AtomicBool::new(false) })
+        Ok(StudyLookup { result_store: self, runs, states, is_full: AtomicBool::new(false) })
     }
 
     /// The states that at least two of the runs need, or a later study needs, or that the store has already.
@@ -194,7 +194,7 @@ impl StudyLookup<'_> {
         let makes = |run: &usize| {
             let state = self.runs[*run].state.filter(|state| self.states.contains_key(state));
             let is_first =
-                state.is_some_and(|state| !made.contains(&state) && self.storing.store.state(state).is_none());
+                state.is_some_and(|state| !made.contains(&state) && self.result_store.store.state(state).is_none());
             made.extend(state.filter(|_| is_first));
             is_first
         };
@@ -215,11 +215,11 @@ impl StudyLookup<'_> {
         let (summary, took) = self.perform(plan, job, run, by)?;
         let timing = Timing::new(run.digest, &summary, requests(&plan.points[job.point]), took);
         // A lost timing only makes predictions less exact.
-        let _ = self.storing.store.put_timing(&timing);
-        if let Err(error) = self.storing.store.put(&run.key, &summary)
+        let _ = self.result_store.store.put_timing(&timing);
+        if let Err(error) = self.result_store.store.put(&run.key, &summary)
             && !self.is_full.swap(true, Ordering::Relaxed)
         {
-            (self.storing.warn)(&error);
+            (self.result_store.warn)(&error);
         }
         Ok(summary)
     }
@@ -232,7 +232,7 @@ impl StudyLookup<'_> {
         run: &KeyedRun,
         by: PointRunner<'_>,
     ) -> Result<(Summary, Duration), ExecuteError> {
-        let (store, point) = (self.storing.store, &plan.points[job.point]);
+        let (store, point) = (self.result_store.store, &plan.points[job.point]);
         let place = || place(plan, job);
         let shared = run.state.filter(|_| point.run.save_snapshot.is_none());
         let Some((digest, lock)) = shared.and_then(|state| self.states.get_key_value(&state)) else {
@@ -251,7 +251,7 @@ impl StudyLookup<'_> {
                         // A state that is not exact is not shared: a run on the loaded drive would differ.
                         *making = !state.is_exact();
                         if !*making && let Err(error) = store.put_state(*digest, |out| state.write(out)) {
-                            (self.storing.warn)(&format_args!("a state cannot be kept in the store: {error}"));
+                            (self.result_store.warn)(&format_args!("a state cannot be kept in the store: {error}"));
                         }
                         drop(making);
                         Ok(())
@@ -265,7 +265,10 @@ impl StudyLookup<'_> {
         let SessionError::Load(LoadError { reason, .. }) = &**error else { return loaded };
         let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
         if !matches!(reason, LoadReason::File(SnapshotError::Io(error)) if gone(error)) {
-            (self.storing.warn)(&format_args!("{}: {reason}; the run preconditions its drive itself", path.display()));
+            (self.result_store.warn)(&format_args!(
+                "{}: {reason}; the run preconditions its drive itself",
+                path.display()
+            ));
             store.drop_state(*digest);
         }
         timed(|| plain(plan, job, by))

@@ -31,8 +31,9 @@ impl TestStore {
 
     fn run(&self, text: &str) -> StudyOutcome {
         let warn = |said: &dyn Display| self.said.lock().expect("no panic").push(said.to_string());
-        let storing = ResultStore::new(&self.store, &warn);
-        execute::run_in(self.plan(text), &program(), NonZeroUsize::new(2), Some(&storing), &|_, _| {}).expect("it runs")
+        let result_store = ResultStore::new(&self.store, &warn);
+        execute::run_in(self.plan(text), &program(), NonZeroUsize::new(2), Some(&result_store), &|_, _| {})
+            .expect("it runs")
     }
 
     fn plan(&self, text: &str) -> Plan {
@@ -293,9 +294,9 @@ fn a_state_that_a_later_study_needs_is_kept_by_the_first() {
     let plans = [plan(10, "'fill'"), plan(20, "'fill'"), plan(10, "'fill', 'random:x0.5'")];
     let shared = execute::shared_states(&plans);
     assert_eq!((shared.len(), execute::shared_states(&plans[..1]).len()), (1, 0));
-    let storing = ResultStore::new(&place.store, &|said| panic!("{said}")).keeping(&shared);
+    let result_store = ResultStore::new(&place.store, &|said| panic!("{said}")).keeping(&shared);
     for plan in plans {
-        execute::run_in(plan, &program(), None, Some(&storing), &|_, _| {}).expect("it runs");
+        execute::run_in(plan, &program(), None, Some(&result_store), &|_, _| {}).expect("it runs");
         assert_eq!(states::states(&place.store.folder).len(), 1, "the first run keeps it, and the last has its own");
     }
 }

@@ -339,7 +339,7 @@ fn what_no_layer_can_do_is_refused_with_a_reason() {
         [(raid_of(RaidLevel::Raid5, 3, 0), "raid"), (translation::settings()[0].device.clone(), "translation")]
     {
         let dir = crate::StateDir::lock(&home.path().join(layer), &resolved).unwrap_or_else(|error| panic!("{error}"));
-        let keep = PersistenceSettings { dir, durability: crate::Durability::Process, on_finding: None };
+        let keep = PersistenceSettings { dir, durability: crate::Durability::Process, on_notice: None };
         let options = EngineOptions { keep: Some(keep), ..EngineOptions::new(device(resolved.clone())) };
         let refused = Engine::start(options, |_| {}).err().expect("nothing keeps it").to_string();
         assert!(refused.contains("--state keeps the flash of one drive") && refused.contains(layer), "{refused}");

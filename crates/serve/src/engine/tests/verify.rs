@@ -202,7 +202,7 @@ fn a_damaged_file_is_unreadable_sectors_and_no_other_data() {
     let device = small("");
     let keep = || {
         let dir = StateDir::lock(&dir, &device.resolved).unwrap_or_else(|error| panic!("{error}"));
-        Some(PersistenceSettings { dir, durability: Durability::Process, on_finding: None })
+        Some(PersistenceSettings { dir, durability: Durability::Process, on_notice: None })
     };
     let (options, violations) = verified(small(""), keep());
     let engine = Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"));
@@ -239,7 +239,7 @@ fn what_was_known_outlives_an_orderly_end_and_not_a_process_that_does_not_verify
     let started = |verifies| {
         let device = small(BUFFER);
         let locked = StateDir::lock(&dir, &device.resolved).unwrap_or_else(|error| panic!("{error}"));
-        let keep = PersistenceSettings { dir: locked, durability: Durability::Process, on_finding: None };
+        let keep = PersistenceSettings { dir: locked, durability: Durability::Process, on_notice: None };
         let (mut options, _) = verified(device, Some(keep));
         options.verify = options.verify.filter(|_| verifies);
         Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"))
