@@ -187,7 +187,7 @@ pub trait MapUnit {
     fn set_collector_weight(&mut self, _valid: u32, _of: u32) {}
 
     /// Announces a question about this mapping unit: the map unit may prefetch the memory that the answer needs.
-    fn fetch(&self, _unit: usize) {}
+    fn prefetch(&self, _unit: usize) {}
 
     /// The counters since the map unit was built, which is at power-on; busy times end at `now`.
     fn counters(&self, now: Time) -> Counters;

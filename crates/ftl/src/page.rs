@@ -272,7 +272,7 @@ impl Ftl for PageFtl {
 
     #[inline]
     fn prefetch(&self, unit: usize, media: &Media) {
-        self.mapping.fetch(unit, media);
+        self.mapping.prefetch(unit, media);
     }
 
     #[inline(always)]

@@ -220,14 +220,14 @@ impl Ftl for SlcMlcFtl {
     #[inline]
     fn prefetch(&self, unit: usize, _: &Media) {
         let Mlc { map, mapping, cache, pages, .. } = &self.disk.mlc;
-        map.fetch(unit);
+        map.prefetch(unit);
         if let Some(slc) = &self.disk.slc {
-            slc.fetch(unit);
+            slc.prefetch(unit);
         }
         if let SlcMlcMapping::Chains(chains) = mapping {
             let lba = unit / *pages as usize;
-            chains.fetch(lba);
-            cache.fetch(lba);
+            chains.prefetch(lba);
+            cache.prefetch(lba);
         }
     }
 

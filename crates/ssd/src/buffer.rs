@@ -144,22 +144,22 @@ impl Buffer {
 
     /// Prefetches an entry, and the chain of its unit in the index.
     #[inline]
-    pub(crate) fn fetch(&self, entry: Handle<BufferEntry>, lpn: Lpn) {
-        self.entries.fetch(entry);
-        self.index.fetch(lpn);
+    pub(crate) fn prefetch(&self, entry: Handle<BufferEntry>, lpn: Lpn) {
+        self.entries.prefetch(entry);
+        self.index.prefetch(lpn);
     }
 
     /// Prefetches the chain of a unit in the index.
     #[inline]
-    pub(crate) fn fetch_chain(&self, lpn: Lpn) {
-        self.index.fetch(lpn);
+    pub(crate) fn prefetch_chain(&self, lpn: Lpn) {
+        self.index.prefetch(lpn);
     }
 
     /// Takes sectors of a unit for a set. `at` is the position of the unit's first sector in the data of the request;
     /// negative if the request begins inside the unit.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller.
-    pub(crate) fn take<S: Sector>(
+    pub(crate) fn put<S: Sector>(
         &mut self,
         lpn: Lpn,
         set: u32,
@@ -177,7 +177,7 @@ impl Buffer {
             return InsertionResult::Full;
         }
         let (handle, before, taken) = match known {
-            Some(handle) => (handle, self.entries[handle].mask, self.take_again(handle, set)),
+            Some(handle) => (handle, self.entries[handle].mask, self.rewrite(handle, set)),
             None => (self.insert(lpn, set), 0, InsertionResult::New),
         };
         let now = self.entries[handle].mask | mask;
@@ -282,7 +282,7 @@ impl Buffer {
         self.dirty -= 1;
     }
 
-    fn take_again(&mut self, handle: Handle<BufferEntry>, set: u32) -> InsertionResult {
+    fn rewrite(&mut self, handle: Handle<BufferEntry>, set: u32) -> InsertionResult {
         let now = self.epoch;
         let RewriteResult { taken, counts, zeroed } = self.entries[handle].rewrite(set, now);
         if zeroed {
@@ -385,7 +385,7 @@ mod tests {
     }
 
     pub(super) fn take(buffer: &mut Buffer, lpn: u32, mask: SectorMask, stamp: u64) -> InsertionResult {
-        buffer.take(Lpn::new(lpn), 0, mask, (&[0, 1, 2, 3].map(|i| Stamp(stamp * 10 + i)), 0), Origin::default())
+        buffer.put(Lpn::new(lpn), 0, mask, (&[0, 1, 2, 3].map(|i| Stamp(stamp * 10 + i)), 0), Origin::default())
     }
 
     fn stamps(buffer: &Buffer, lpn: u32) -> Vec<u64> {

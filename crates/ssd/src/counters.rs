@@ -168,7 +168,12 @@ pub(crate) struct Counts {
     pub(crate) host_slots: u64,
     pub(crate) refused_slots: u64,
     pub(crate) read_slots: u64,
+    /// Mapping units that newer writes replaced, in the buffer or in a zone random write area.
     pub(crate) absorbed_slots: u64,
+    /// Mapping units read that were never written, or discarded.
+    pub(crate) unmapped_slots: u64,
+    /// The number of these that took a flash read all the same.
+    pub(crate) unmapped_flash_reads: u64,
 }
 
 impl Counts {

@@ -1,7 +1,5 @@
 //! The device: assembles the parts and advances the clock.
 
-use std::collections::VecDeque;
-
 use base::engine::{EventHash, EventQueue, Handle};
 use base::io::{Io, IoKind};
 use base::units::{Age, Bytes, DieId, Energy, Lpn, Sectors, Temperature, Time};
@@ -9,12 +7,9 @@ use flash::backend::{Backend, Observer};
 use flash::nand::{Faults, Geometry, Media, Sector};
 use ftl::{Event, Flash, Ftl, HostEvent, MergeCounters, Mount};
 
-use crate::buffer::{Buffer, BufferEntry};
-use crate::counters::Counts;
-use crate::host::{Active, Clients, Link, Overlaps, Queues, Ram};
+use crate::host::HostSide;
 use crate::power_draw::{PowerDraw, array_energy};
 use crate::power_manager::PowerManager;
-use crate::spec::ReadTransfer;
 use crate::{Completion, Counters, Drive, History, Request, ResolvedDevice, SlcArrayCounters};
 
 /// A solid-state drive. `S` is the content of a sector: `()` for timing only, a [`Stamp`](flash::nand::Stamp) to
@@ -33,26 +28,10 @@ pub struct Ssd<S> {
     /// The SLC array, if the device has two kinds of flash.
     pub(crate) slc_array: Option<Box<Backend>>,
     pub(crate) ftl: Box<dyn Ftl>,
-    pub(crate) ram: Ram,
     /// Power states, temperature and throttle, if the device has them.
     pub(crate) power: Option<Box<PowerManager>>,
-    pub(crate) clients: Clients<S>,
-    /// Requests under way, in no particular order.
-    pub(crate) active: Vec<Handle<Active<S>>>,
-    /// Requests that were blocked and continue next, each with the time at which it was unblocked; empty between two
-    /// events.
-    pub(crate) unblocked: Vec<(Time, Handle<Active<S>>)>,
-    /// Requests in the submission queues.
-    pub(crate) queues: Queues<S>,
-    /// Writes that wait for a place in the buffer, in the order of their arrival.
-    pub(crate) buffer_queue: VecDeque<Handle<Active<S>>>,
-    /// True if the buffer was filled as far as there was room, nothing in it was due, and no write has come in since.
-    pub(crate) buffer_is_filled: bool,
-    /// Flushes that wait for the buffer, each with its epoch.
-    pub(crate) flushes: VecDeque<(u64, Handle<Active<S>>)>,
-    /// Buffer entries that a flush is about to log; a scratch list.
-    pub(crate) logging: Vec<Handle<BufferEntry>>,
-    pub(crate) completions: Vec<Completion<S>>,
+    /// The requests and all that the host side has of them.
+    pub(crate) host: HostSide<S>,
     /// The number of announced requests whose map entries are prefetched already.
     announced: usize,
     /// False while recovery is under way.
@@ -62,7 +41,6 @@ pub struct Ssd<S> {
     pub(crate) powered: bool,
     /// True if an orderly power-off waits for its flush: all data goes to its place on flash, none to the log.
     pub(crate) powering_off: bool,
-    pub(crate) counts: Counts,
     /// The history of preconditioning; `None` if the device does not note it.
     pub(crate) history: Option<History>,
     /// True if the FTL is in the state that a mount of the media gives: the recovery that ended preconditioning wrote
@@ -121,9 +99,6 @@ impl<S: Sector> Ssd<S> {
         #[cfg(feature = "sabotage")]
         backend.plant(planted.in_backend());
         let sectors = resolved.geometry.sectors;
-        let buffer = resolved
-            .buffer
-            .map(|buffer| Buffer::new(buffer, S::KIND, sectors, resolved.host.queues.sets.len()).with(planted));
         let ready = !ftl.power_cycle().is_some_and(|ftl| ftl.is_recovering());
         let mut events = EventQueue::default();
         if !ready {
@@ -133,30 +108,13 @@ impl<S: Sector> Ssd<S> {
             backend,
             slc_array,
             ftl,
-            ram: Ram::new(resolved.spec.ram),
             power: resolved.spec.power.as_ref().map(|power| Box::new(PowerManager::new(power, Time::ZERO))),
-            clients: Clients::new(
-                Link::new(resolved.host.link.clone()),
-                buffer,
-                sectors,
-                resolved.host.read_transfer == ReadTransfer::CutThrough,
-                Overlaps::new(resolved.host.queue_depth, resolved.zones.map(|shape| shape.size)),
-            )
-            .with_read_classes(&resolved.host.queues),
-            active: Vec::new(),
-            unblocked: Vec::new(),
-            queues: Queues::new(&resolved.host.queues),
-            buffer_queue: VecDeque::new(),
-            buffer_is_filled: false,
-            flushes: VecDeque::new(),
-            logging: Vec::new(),
-            completions: Vec::new(),
+            host: HostSide::new(resolved),
             announced: 0,
             ready,
             scanned: ready,
             powered: true,
             powering_off: false,
-            counts: Counts::default(),
             history: S::KIND.is_present().then(|| History::new(sectors, Vec::new())),
             as_mounted: true,
             next_change: resolved.first_change(),
@@ -282,7 +240,7 @@ impl<S: Sector> Ssd<S> {
     /// The number of requests submitted and not yet completed.
     #[must_use]
     pub fn outstanding(&self) -> usize {
-        self.queues.waiting() + self.active.len()
+        self.host.queues.waiting() + self.host.active.len()
     }
 
     /// Program/erase cycles of every block, without those of an SLC array.
@@ -348,7 +306,7 @@ impl<S: Sector> Ssd<S> {
     pub(crate) fn recover(&mut self) {
         let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
         if let Some(ftl) = self.ftl.power_cycle() {
-            ftl.recover(&mut flash, &mut self.clients);
+            ftl.recover(&mut flash, &mut self.host);
         }
     }
 
@@ -356,7 +314,7 @@ impl<S: Sector> Ssd<S> {
     /// leaves the buffer.
     #[inline]
     fn is_looked_up(&self, kind: IoKind) -> bool {
-        kind == IoKind::Read || self.clients.buffer.is_none()
+        kind == IoKind::Read || self.host.buffer.is_none()
     }
 
     /// Handles an event. Returns false if nothing else can follow now: most phases of the flash lead to another phase,
@@ -377,13 +335,13 @@ impl<S: Sector> Ssd<S> {
             }
             Event::Host(HostEvent::DataIn(number)) => {
                 self.hash.add(self.now, u64::from(number.get()) << 2 | 2);
-                self.data_in(Handle::from_number(number));
+                self.execute(Handle::from_number(number));
                 return !self.is_quiet();
             }
             Event::Host(HostEvent::DataOut(number)) => {
                 self.hash.add(self.now, u64::from(number.get()) << 2 | 3);
                 let unblocks = self.complete(Handle::from_number(number));
-                return unblocks || self.queues.waiting() > 0 || self.active.is_empty();
+                return unblocks || self.host.queues.waiting() > 0 || self.host.active.is_empty();
             }
             Event::Host(HostEvent::Ram(number)) => {
                 self.hash.add(self.now, RAM | u64::from(number.get()) << 2);
@@ -409,7 +367,7 @@ impl<S: Sector> Ssd<S> {
                 let background = self.ftl.background().expect("it asked for the event");
                 background.wake(self.now);
                 // Without a request under way the FTL may begin work of its own, so idleness is checked.
-                if !self.active.is_empty() {
+                if !self.host.active.is_empty() {
                     let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
                     let hash = &mut self.hash;
                     let alone = background.work_alone(&mut flash, until, &mut |at| hash.add(at, u64::MAX));
@@ -443,15 +401,15 @@ impl<S: Sector> Drive<S> for Ssd<S> {
     }
 
     fn queues(&self) -> usize {
-        self.queues.count()
+        self.host.queues.count()
     }
 
     #[inline(always)]
-    #[allow(clippy::inline_always)] // See [`Request::apart`]: a host submits from few places.
+    #[allow(clippy::inline_always)] // A host submits from few places.
     fn submit(&mut self, now: Time, request: Request<S>) {
         assert!(now >= self.now, "a request of {now} comes when it is already {}", self.now);
         assert!(self.powered, "a request to a device without power");
-        let (queue, queues) = (request.queue, self.queues.count());
+        let (queue, queues) = (request.queue, self.host.queues.count());
         assert!(queue.index() < queues, "a request to {queue}, of {queues} queues");
         if S::KIND.is_present() && request.io.kind.brings_data() {
             assert_eq!(request.data.len() as u64, request.io.sectors.get(), "a write brings one item for each sector");
@@ -471,14 +429,14 @@ impl<S: Sector> Drive<S> for Ssd<S> {
             self.wake_for_request();
         }
         // A request that need not wait does not enter its queue, unless an observer is to see it there.
-        if self.backend.observer().is_none() && self.may_admit() && self.queues.pass() {
-            self.take_up(now, request);
+        if self.backend.observer().is_none() && self.may_admit() && self.host.queues.pass() {
+            self.accept(now, request);
             if !self.is_quiet() {
                 self.run_ready();
             }
             return;
         }
-        self.queues.push(now, request.apart());
+        self.host.queues.push(now, request);
         self.notify_levels();
         // Nothing but this request has changed since the device last had nothing to do.
         if self.admit() {
@@ -493,18 +451,18 @@ impl<S: Sector> Drive<S> for Ssd<S> {
             if self.is_looked_up(io.kind) {
                 self.ftl.prefetch(unit as usize, self.backend.media());
             }
-            if io.kind != IoKind::Read && self.clients.requests.is_large() {
-                self.clients.overlaps.fetch(unit as u32);
+            if io.kind != IoKind::Read && self.host.requests.is_large() {
+                self.host.overlaps.prefetch(unit as u32);
             }
-            if let Some(buffer) = &self.clients.buffer {
-                buffer.fetch_chain(Lpn::new(unit as u32));
+            if let Some(buffer) = &self.host.buffer {
+                buffer.units.prefetch_chain(Lpn::new(unit as u32));
             }
         }
     }
 
     #[inline]
     fn next_event(&self) -> Option<Time> {
-        if self.completions.is_empty() { self.events.next_time() } else { Some(self.now) }
+        if self.host.completions.is_empty() { self.events.next_time() } else { Some(self.now) }
     }
 
     #[inline]
@@ -512,20 +470,20 @@ impl<S: Sector> Drive<S> for Ssd<S> {
         assert!(to >= self.now, "time does not go back from {} to {to}", self.now);
         loop {
             // Completions are reported before time advances.
-            let until = if self.completions.is_empty() { to } else { self.now };
+            let until = if self.host.completions.is_empty() { to } else { self.now };
             let Some((at, event)) = self.events.pop_due(until) else { break };
             self.now = at;
             if self.handle(event, until) {
                 self.run_ready();
             }
         }
-        if self.completions.is_empty() {
+        if self.host.completions.is_empty() {
             self.now = to;
         } else {
             match completions.is_empty() {
                 // Swapped, not copied: the caller's vector is used next.
-                true => std::mem::swap(completions, &mut self.completions),
-                false => completions.append(&mut self.completions),
+                true => std::mem::swap(completions, &mut self.host.completions),
+                false => completions.append(&mut self.host.completions),
             }
         }
         self.now
@@ -541,16 +499,16 @@ impl<S: Sector> Drive<S> for Ssd<S> {
         let hash = self.hash.with(self.backend.quiet_ends(self.now));
         Counters {
             at: self.now,
-            requests: self.counts.requests,
-            sectors: self.counts.sectors,
-            failed: self.counts.failed,
-            host_slots: self.counts.host_slots,
-            refused_slots: self.counts.refused_slots + self.clients.refused,
-            read_slots: self.counts.read_slots,
+            requests: self.host.counts.requests,
+            sectors: self.host.counts.sectors,
+            failed: self.host.counts.failed,
+            host_slots: self.host.counts.host_slots,
+            refused_slots: self.host.counts.refused_slots + self.host.counts.refused_slots,
+            read_slots: self.host.counts.read_slots,
             unreadable_copies: self.media().unreadable_copies(),
-            absorbed_slots: self.counts.absorbed_slots + self.clients.absorbed,
-            unmapped_slots: self.clients.unmapped,
-            unmapped_flash_reads: self.clients.unmapped_flash_reads,
+            absorbed_slots: self.host.counts.absorbed_slots + self.host.counts.absorbed_slots,
+            unmapped_slots: self.host.counts.unmapped_slots,
+            unmapped_flash_reads: self.host.counts.unmapped_flash_reads,
             flash: self.backend.account(self.now),
             errors: self.media().error_counters().cloned().map(Box::new),
             channel_busy: self.backend.channel_busy(self.now).collect(),
@@ -559,8 +517,8 @@ impl<S: Sector> Drive<S> for Ssd<S> {
             controller_busy: self.backend.controller_busy(self.now).collect(),
             decoder_busy: self.backend.decoder_busy(self.now).collect(),
             processor_busy: self.backend.processor_busy(self.now),
-            link_busy: self.clients.link.busy(self.now),
-            ram_busy: self.ram.busy(self.now),
+            link_busy: self.host.link.busy(self.now),
+            ram_busy: self.host.ram.busy(self.now),
             map: ftl.map,
             merges: ftl.merges.map(|merges| MergeCounters { recovery: self.recovery_time(), ..merges }),
             log_merges: ftl.log_merges,

@@ -47,7 +47,7 @@ impl History {
 
     /// Prefetches the version of a sector, for [`Self::content`].
     #[inline]
-    pub fn fetch(&self, sector: Lba) {
+    pub fn prefetch(&self, sector: Lba) {
         prefetch(self.versions.get((sector.get() / u64::from(self.sectors)) as usize));
     }
 

@@ -1,9 +1,9 @@
 //! The host side: takes a request from its submission queue over the link to its completion, and keeps overlapping
 //! requests in order.
 
+mod active;
 mod allocation;
 mod buffered;
-mod clients;
 mod drive;
 mod handles;
 mod host_memory;
@@ -15,13 +15,14 @@ mod ram;
 mod refuse;
 mod request;
 mod serve;
+mod side;
 mod through_ram;
+mod write_buffer;
 mod zones;
 
-pub(crate) use clients::{Active, Clients, PreconditioningCounts};
+pub(crate) use active::Active;
 pub use drive::Drive;
-pub(crate) use link::Link;
 pub(crate) use overlap::{Extent, Overlaps};
 pub(crate) use queues::Queues;
-pub(crate) use ram::Ram;
 pub use request::{Completeness, Completion, QueueId, Request, Status, Tag};
+pub(crate) use side::{HostSide, PreconditioningCounts};

@@ -5,7 +5,6 @@ use base::units::{Span, Time};
 use flash::nand::Sector;
 use ftl::{Event, HostEvent, Mount, Sabotage, SavedSectors};
 
-use crate::buffer::Buffer;
 use crate::no_ftl::NoFtl;
 use crate::{Completion, Drive, QueueId, Request, Ssd, Tag};
 
@@ -25,9 +24,9 @@ impl<S: Sector> Ssd<S> {
     /// Cuts the power at this moment. Data that has not reached the flash is lost, and flash operations under way are
     /// torn. Returns the tags of the requests that will never complete.
     pub fn cut_power(&mut self) -> Vec<Tag> {
-        let waiting = self.queues.tags();
-        let active = self.active.iter().map(|handle| self.clients.requests[*handle].tag);
-        let unseen = self.completions.iter().map(|completion| completion.tag);
+        let waiting = self.host.queues.tags();
+        let active = self.host.active.iter().map(|handle| self.host.requests[*handle].tag);
+        let unseen = self.host.completions.iter().map(|completion| completion.tag);
         let lost = active.chain(waiting).chain(unseen).collect();
         let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
         if let Some(ftl) = self.ftl.power_cycle() {
@@ -76,17 +75,7 @@ impl<S: Sector> Ssd<S> {
 
     fn lose_everything_volatile(&mut self) {
         self.events.clear();
-        self.clients.link.reset(self.now);
-        self.ram.reset(self.now);
-        let (sectors, sets) = (self.resolved.geometry.sectors, self.resolved.host.queues.sets.len());
-        let planted = self.resolved.planted;
-        self.clients
-            .lose_power(self.resolved.buffer.map(|buffer| Buffer::new(buffer, S::KIND, sectors, sets).with(planted)));
-        self.active.clear();
-        self.queues.clear();
-        self.buffer_queue.clear();
-        self.flushes.clear();
-        self.completions.clear();
+        self.host.lose_power(self.now, &self.resolved);
         (self.powered, self.powering_off) = (false, false);
     }
 
@@ -122,7 +111,7 @@ impl<S: Sector> Ssd<S> {
     ///
     /// If the time of the device has begun.
     pub fn start_with_recovery(&mut self) -> Recovery {
-        assert!(self.now == Time::ZERO && self.active.is_empty(), "the device is in use");
+        assert!(self.now == Time::ZERO && self.host.active.is_empty(), "the device is in use");
         self.events.clear();
         self.begin_recovery(Time::ZERO)
     }
@@ -153,8 +142,8 @@ impl<S: Sector> Ssd<S> {
         let Some(log) = self.ftl.flush_log() else { return };
         for SavedSectors { lpn, mask, psn, first } in log.take_saved() {
             let media = self.backend.media();
-            let buffer = self.clients.buffer.as_mut().expect("only a buffer is flushed");
-            buffer.restore(lpn, mask, |i| {
+            let buffer = self.host.buffer.as_mut().expect("only a buffer is flushed");
+            buffer.units.restore(lpn, mask, |i| {
                 let before = mask & ((1 << i) - 1);
                 media.content::<S>(psn, first + before.count_ones())
             });

@@ -177,7 +177,7 @@ impl<S: Sector> Ssd<S> {
         let units = u64::from(self.ftl.units());
         let request = self.ftl.batch(self.backend.slots_per_command()) as usize;
         let mut done = 0;
-        self.clients.before = PreconditioningCounts::default();
+        self.host.preconditioning = PreconditioningCounts::default();
         let end = match step {
             Precondition::Fill => self.write_in_order(units, request, &mut done, progress),
             Precondition::Preload { piece, extent } => {
@@ -196,7 +196,7 @@ impl<S: Sector> Ssd<S> {
                     let window = self.settling_window();
                     self.overwrite_until_steady(window, window * 10, &mut done, progress)
                 } else {
-                    self.clients.before.refused = units;
+                    self.host.preconditioning.refused = units;
                     ControlFlow::Continue(())
                 }
             }
@@ -207,7 +207,7 @@ impl<S: Sector> Ssd<S> {
         let account = self.backend.account(self.now);
         let programmed = account.op(Op::Program).slots + account.op(Op::CopyBack).slots;
         self.restart(before, at_rest);
-        let refused = self.clients.before.refused;
+        let refused = self.host.preconditioning.refused;
         // Later faults must not depend on how the drive was preconditioned.
         self.backend.media_mut().faults_mut().restart(self.seed);
         if let Some(slc_array) = &mut self.slc_array {
@@ -227,7 +227,7 @@ impl<S: Sector> Ssd<S> {
         self.power_off();
         self.set_timed(true);
         self.start_at(before);
-        if self.clients.before.refused == 0 {
+        if self.host.preconditioning.refused == 0 {
             at_rest(self);
         }
         self.power_on(before);
@@ -281,8 +281,8 @@ impl<S: Sector> Ssd<S> {
     /// Sets the time of a drive on which nothing is under way.
     fn start_at(&mut self, now: Time) {
         self.now = now;
-        self.clients.link.reset(now);
-        self.ram.reset(now);
+        self.host.link.reset(now);
+        self.host.ram.reset(now);
         self.backend.cut_power(now);
         if let Some(slc_array) = &mut self.slc_array {
             slc_array.cut_power(now);
@@ -335,7 +335,7 @@ impl<S: Sector> Ssd<S> {
             let last = &recent[recent.len().saturating_sub(3)..];
             let (least, most) = last.iter().fold((f64::MAX, 0.0_f64), |(a, b), w| (a.min(*w), b.max(*w)));
             // Before the first garbage collection, write amplification has not settled yet.
-            if self.clients.before.refused > 0 || last.len() == 3 && most <= least * 1.02 && most > 1.001 {
+            if self.host.preconditioning.refused > 0 || last.len() == 3 && most <= least * 1.02 && most > 1.001 {
                 break;
             }
         }
@@ -362,7 +362,7 @@ impl<S: Sector> Ssd<S> {
         // The units of programs that wait for more data.
         let mut held: Vec<Lpn> = Vec::new();
         let mut left = count;
-        while left > 0 && self.clients.before.refused == 0 {
+        while left > 0 && self.host.preconditioning.refused == 0 {
             batch.clear();
             // A unit occurs once in a batch, because all units of a batch have one version; and only one program of it
             // is under way, because two may end in either order.
@@ -390,10 +390,10 @@ impl<S: Sector> Ssd<S> {
                     stream: None,
                 };
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
-                self.ftl.write(&mut flash, &mut self.clients, unit);
+                self.ftl.write(&mut flash, &mut self.host, unit);
             }
             let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
-            self.ftl.end_write(&mut flash, &mut self.clients);
+            self.ftl.end_write(&mut flash, &mut self.host);
             let before = *done >> PROGRESS_BITS;
             *done += batch.len() as u64;
             self.run_ready();
@@ -408,7 +408,7 @@ impl<S: Sector> Ssd<S> {
             }
             if let Some(history) = &mut self.history {
                 history.note(self.ftl.units(), &batch, version);
-                if self.clients.before.refused > 0 {
+                if self.host.preconditioning.refused > 0 {
                     history.doubt(self.ftl.units(), &batch);
                     history.doubt(self.ftl.units(), &overtaken);
                 }
@@ -421,7 +421,7 @@ impl<S: Sector> Ssd<S> {
             }
         }
         self.close_programs(*done);
-        if let Some(history) = self.history.as_mut().filter(|_| self.clients.before.refused > 0) {
+        if let Some(history) = self.history.as_mut().filter(|_| self.host.preconditioning.refused > 0) {
             history.doubt(self.ftl.units(), &held);
         }
         ControlFlow::Continue(())
@@ -429,7 +429,7 @@ impl<S: Sector> Ssd<S> {
 
     /// The number of units, of `done` units handed to the FTL, that it has neither written nor refused.
     const fn unfinished(&self, done: u64) -> u64 {
-        let PreconditioningCounts { written, refused } = self.clients.before;
+        let PreconditioningCounts { written, refused } = self.host.preconditioning;
         done - written - refused
     }
 
@@ -448,7 +448,7 @@ impl<S: Sector> Ssd<S> {
         loop {
             if let Some(ftl) = self.ftl.preconditioning() {
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
-                ftl.close_programs(&mut flash, &mut self.clients);
+                ftl.close_programs(&mut flash, &mut self.host);
             }
             self.run_ready();
             self.list_gathered(&mut held);
@@ -457,7 +457,7 @@ impl<S: Sector> Ssd<S> {
             }
             held.clear();
         }
-        let PreconditioningCounts { written, refused } = self.clients.before;
+        let PreconditioningCounts { written, refused } = self.host.preconditioning;
         assert!(written + refused == done, "of {done} units {written} are written and {refused} are refused");
     }
 
@@ -468,12 +468,10 @@ impl<S: Sector> Ssd<S> {
             slc_array.reset_account();
         }
         self.ftl.reset_counters();
-        self.clients.link.reset_count();
-        self.ram.reset_count();
+        self.host.link.reset_count();
+        self.host.ram.reset_count();
         self.reset_power();
-        self.counts = Counts::default();
-        (self.clients.unmapped, self.clients.unmapped_flash_reads) = (0, 0);
-        self.clients.refused = 0;
+        self.host.counts = Counts::default();
         self.hash = base::engine::EventHash::default();
     }
 }

@@ -335,7 +335,7 @@ impl<S: StampSector> Payload<S> for Oracle {
                 (first..first + io.sectors.get()).map(S::stamp).collect()
             }
             IoKind::Read => {
-                self.array.fetch(io);
+                self.array.prefetch(io);
                 Vec::new()
             }
             _ => Vec::new(),

@@ -91,18 +91,6 @@ impl<T> Slab<T> {
         handle
     }
 
-    /// Stores an item of many fields without a copy: returns its place for the caller to overwrite. A freed place still
-    /// has its old item, a new one has `new`.
-    #[inline(always)]
-    #[allow(clippy::inline_always)] // The caller writes the fields where they stay.
-    pub fn insert_over(&mut self, new: impl FnOnce() -> T) -> (Handle<T>, &mut T) {
-        let handle = self.free.pop().unwrap_or_else(
-            #[cold]
-            || self.insert(new()),
-        );
-        (handle, &mut self.items[handle.index()])
-    }
-
     /// Frees a place. The item is kept in memory until the place is used again.
     #[inline]
     pub fn remove(&mut self, handle: Handle<T>) {
@@ -119,7 +107,7 @@ impl<T> Slab<T> {
 
     /// Prefetches an item.
     #[inline]
-    pub fn fetch(&self, handle: Handle<T>) {
+    pub fn prefetch(&self, handle: Handle<T>) {
         prefetch_whole(self.items.get(handle.index()));
     }
 
@@ -180,17 +168,5 @@ mod tests {
         assert_eq!((a, slab[b], slab[c], slab.len(), slab.places()), (c, 'b', 'c', 2, 2));
         assert_eq!(Handle::from_number(b.number()), b);
         assert_eq!(size_of::<Option<Handle<char>>>(), 4);
-    }
-
-    #[test]
-    fn a_value_written_over_another_takes_the_place_of_a_removed_one_or_a_new_one() {
-        let mut slab = Slab::default();
-        let a = slab.insert('a');
-        slab.remove(a);
-        let (b, place) = slab.insert_over(|| unreachable!("a place is free"));
-        assert_eq!(std::mem::replace(place, 'b'), 'a');
-        let (c, place) = slab.insert_over(|| 'n');
-        assert_eq!(std::mem::replace(place, 'c'), 'n');
-        assert_eq!((a, slab[b], slab[c], slab.len(), slab.places()), (b, 'b', 'c', 2, 2));
     }
 }

@@ -21,13 +21,13 @@ impl Image {
 
     /// Prefetches the memory that leads to the words, because the image will be read or shared.
     #[inline]
-    pub fn fetch(&self) {
+    pub fn prefetch(&self) {
         prefetch_shared(&self.0);
     }
 
     /// Prefetches the word at `at`, because the words from there on will be read.
     #[inline]
-    pub fn fetch_word(&self, at: usize) {
+    pub fn prefetch_word(&self, at: usize) {
         prefetch(self.0.get(at));
     }
 

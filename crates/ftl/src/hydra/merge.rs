@@ -69,7 +69,7 @@ impl HydraFtl {
         }
         match list {
             Some(list) => {
-                self.fetch_source(flash, number);
+                self.prefetch_source(flash, number);
                 flash.submit(list);
             }
             None => self.copy(flash, owners, number),
@@ -77,13 +77,13 @@ impl HydraFtl {
     }
 
     /// Prefetches the spare areas of the source, which the merge reads when the erase of its target has ended.
-    fn fetch_source(&self, flash: &Flash<'_>, number: u32) {
+    fn prefetch_source(&self, flash: &Flash<'_>, number: u32) {
         let Some(source) = self.mapping.place_of(self.merges[number].logical) else { return };
         for chip in 0..self.mapping.layout.chips {
             let block = self.superblocks.block(source, chip);
             // A cache line holds the spare areas of eight pages or more.
             for page in (0..self.mapping.layout.pages).step_by(8) {
-                flash.backend.media().fetch_spare(flash.backend.geometry().slot(block, page));
+                flash.backend.media().prefetch_spare(flash.backend.geometry().slot(block, page));
             }
         }
     }

@@ -232,8 +232,8 @@ impl MapUnit for AnyMapUnit {
     }
 
     #[inline]
-    fn fetch(&self, unit: usize) {
-        each!(&self.0, inner => inner.fetch(unit));
+    fn prefetch(&self, unit: usize) {
+        each!(&self.0, inner => inner.prefetch(unit));
     }
 
     fn counters(&self, now: Time) -> Counters {

@@ -20,7 +20,7 @@ pub(super) trait Backing {
     fn keep_page(&mut self, _tvpn: u32, _image: Option<&Image>) {}
 
     /// Fills a block with the entries at `at` of a page. Changes nothing if the step is not done.
-    fn fetch(&mut self, access: Access<'_>, at: usize, block: &mut [u32]) -> StepResult;
+    fn load_block(&mut self, access: Access<'_>, at: usize, block: &mut [u32]) -> StepResult;
 
     /// Merges blocks into their page. Changes nothing if the step is not done.
     fn merge<'a>(&mut self, access: Access<'_>, blocks: impl Iterator<Item = (usize, &'a [u32])>) -> StepResult;

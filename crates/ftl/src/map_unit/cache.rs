@@ -93,7 +93,7 @@ impl Cache {
 
     /// Prefetches the blocks of the set of `key`, about a cache line, because a search of the set will follow.
     #[inline]
-    pub(super) fn fetch(&self, key: u32) {
+    pub(super) fn prefetch(&self, key: u32) {
         let set = self.set(key);
         prefetch(self.blocks.get(set.start));
         prefetch(self.blocks.get(set.end - 1));

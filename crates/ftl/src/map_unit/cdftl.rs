@@ -128,7 +128,7 @@ impl Backing for SecondLevel {
         self.pages.put(block.expect("the block was kept for what was loaded"), image);
     }
 
-    fn fetch(&mut self, mut access: Access<'_>, at: usize, block: &mut [u32]) -> StepResult {
+    fn load_block(&mut self, mut access: Access<'_>, at: usize, block: &mut [u32]) -> StepResult {
         let costs = access.costs;
         let (found, cost, store) = self.bring(&mut access);
         match found {

@@ -27,7 +27,7 @@ impl Direct {
 impl Backing for Direct {
     const KEEPS_PAGES: bool = false;
 
-    fn fetch(&mut self, access: Access<'_>, at: usize, block: &mut [u32]) -> StepResult {
+    fn load_block(&mut self, access: Access<'_>, at: usize, block: &mut [u32]) -> StepResult {
         let costs = access.costs;
         // A page that is being stored is newer than its version in flash.
         let Some(page) = self.buffers.get(access.tvpn).or(access.loaded) else {

@@ -145,8 +145,8 @@ impl MapUnit for Fmmu {
     }
 
     #[inline]
-    fn fetch(&self, unit: usize) {
-        self.cmt.fetch(self.layout.block_at(Lpn::new(unit as u32)));
+    fn prefetch(&self, unit: usize) {
+        self.cmt.prefetch(self.layout.block_at(Lpn::new(unit as u32)));
     }
 
     fn set_timed(&mut self, timed: bool) {

@@ -96,7 +96,7 @@ impl MapUnit for MapTable {
     }
 
     #[inline]
-    fn fetch(&self, unit: usize) {
+    fn prefetch(&self, unit: usize) {
         prefetch(self.entries.get(unit));
     }
 

@@ -118,7 +118,7 @@ impl MapUnit for WriteBack {
     }
 
     #[inline]
-    fn fetch(&self, unit: usize) {
+    fn prefetch(&self, unit: usize) {
         prefetch(self.entries.get(unit));
     }
 

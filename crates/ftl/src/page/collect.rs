@@ -103,7 +103,7 @@ impl PageFtl {
                 self.blocks.fail(here, to);
             }
             self.blocks.note_shared_copies(flash, handle, to);
-            self.fetch_for_end(flash, owners, handle);
+            self.prefetch_for_end(flash, owners, handle);
             // Mapping units for which the map unit is asked stay pinned until its answer.
             let mut moved = std::mem::take(&mut self.collector.moved);
             if failed || lost.are_any() || !self.mapping.enter_copies(&mut self.blocks, flash, handle, here, &mut moved)

@@ -24,7 +24,7 @@ use super::block_manager::pool::Holds;
 use super::block_manager::table::SuperblockState;
 use super::mapping::moves::VacatedSuperblock;
 use super::mapping::{L2p, Mapping};
-use super::prefetch::fetch_gathered;
+use super::prefetch::prefetch_gathered;
 use super::victim::Moment;
 use super::writer::Writer;
 use crate::map_unit::MapUnit;
@@ -120,7 +120,7 @@ impl Collector<'_> {
             while gc.gathered.len() < wanted
                 && let Some(psn) = valid.next()
             {
-                fetch_gathered(flash, (gc.gathered.last().copied(), psn), &valid, room == 1);
+                prefetch_gathered(flash, (gc.gathered.last().copied(), psn), &valid, room == 1);
                 gc.gathered.push(psn);
             }
             let gathered = gc.gathered.len() - before;

@@ -149,7 +149,7 @@ impl PageFtl {
                 self.blocks.withdraw(flash, superblock, handle);
                 self.blocks.fail(here, superblock);
             }
-            self.fetch_for_end(flash, owners, handle);
+            self.prefetch_for_end(flash, owners, handle);
             for i in 0..count {
                 let (at, _) = flash.backend.slot(handle, i);
                 let ProgramSlot { slot, psn, torn } = ProgramSlot::of(flash.backend, handle, (target, failed), i);

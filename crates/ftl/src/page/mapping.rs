@@ -105,10 +105,10 @@ impl L2p {
 impl Mapping {
     /// Prefetches the data for the lookup of a mapping unit.
     #[inline]
-    pub(crate) fn fetch(&self, unit: usize, media: &Media) {
+    pub(crate) fn prefetch(&self, unit: usize, media: &Media) {
         match &self.l2p {
-            L2p::Ram(map) => map.fetch(unit),
-            L2p::MapUnit(map_client) => map_client.fetch(unit, media),
+            L2p::Ram(map) => map.prefetch(unit),
+            L2p::MapUnit(map_client) => map_client.prefetch(unit, media),
         }
     }
 

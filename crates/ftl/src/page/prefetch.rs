@@ -29,18 +29,18 @@ const NEAR_OF_MANY: usize = 1;
 impl PageFtl {
     /// Prefetches for the coming ends of programs, at the end of a program.
     #[inline]
-    pub(super) fn fetch_for_end(&mut self, flash: &Flash<'_>, owners: &dyn Owners, ending: Handle<Command>) {
+    pub(super) fn prefetch_for_end(&mut self, flash: &Flash<'_>, owners: &dyn Owners, ending: Handle<Command>) {
         if flash.backend.command(ending).count() > 1 {
-            return self.fetch_for_end_of_many(flash, owners, ending);
+            return self.prefetch_for_end_of_many(flash, owners, ending);
         }
         if let Some(command) = flash.following_program(FAR) {
             let (_, slot) = flash.backend.slot(command, 0);
-            self.mapping.fetch(slot.lpn.index(), flash.backend.media());
+            self.mapping.prefetch(slot.lpn.index(), flash.backend.media());
             owners.prefetch(slot.owner, slot.lpn);
         }
         if let Some(command) = flash.following_program(NEAR) {
             let (_, slot) = flash.backend.slot(command, 0);
-            self.fetch_place(slot.lpn);
+            self.prefetch_place(slot.lpn);
             owners.prefetch_near(slot.owner, slot.lpn);
             flash.backend.prefetch_behind(command);
         }
@@ -49,55 +49,55 @@ impl PageFtl {
     /// Prefetches for the coming ends at the end of a program of many slots. A program that was not expected to end
     /// next prefetches its own slots first. With time off nothing is done here: these programs prefetched when they
     /// began.
-    fn fetch_for_end_of_many(&mut self, flash: &Flash<'_>, owners: &dyn Owners, ending: Handle<Command>) {
+    fn prefetch_for_end_of_many(&mut self, flash: &Flash<'_>, owners: &dyn Owners, ending: Handle<Command>) {
         if !flash.backend.is_timed() {
             return;
         }
         if self.expected != Some(ending) {
-            self.fetch_entries(flash, owners, ending);
-            self.fetch_places(flash, ending);
+            self.prefetch_entries(flash, owners, ending);
+            self.prefetch_places(flash, ending);
         }
         self.expected = flash.following_program(NEAR_OF_MANY);
         if let Some(command) = self.expected {
-            self.fetch_places(flash, command);
+            self.prefetch_places(flash, command);
         }
         if let Some(command) = flash.following_program(FAR_OF_MANY) {
-            self.fetch_entries(flash, owners, command);
+            self.prefetch_entries(flash, owners, command);
         }
         flash.prefetch_following(SLOTS_OF_MANY);
     }
 
     /// Prefetches the map entries of all mapping units of a command, and the owners' data.
-    fn fetch_entries(&self, flash: &Flash<'_>, owners: &dyn Owners, command: Handle<Command>) {
+    fn prefetch_entries(&self, flash: &Flash<'_>, owners: &dyn Owners, command: Handle<Command>) {
         for (_, slot) in flash.backend.slots(command) {
-            self.mapping.fetch(slot.lpn.index(), flash.backend.media());
+            self.mapping.prefetch(slot.lpn.index(), flash.backend.media());
             owners.prefetch(slot.owner, slot.lpn);
         }
     }
 
     /// Prefetches the states of the places that all mapping units of a command will leave. Copies leave places that are
     /// near each other and were read when they were gathered, so only the first place is prefetched.
-    fn fetch_places(&self, flash: &Flash<'_>, command: Handle<Command>) {
+    fn prefetch_places(&self, flash: &Flash<'_>, command: Handle<Command>) {
         let (_, first) = flash.backend.slot(command, 0);
         let copies = first.owner.is_none();
         let places = flash.backend.slots(command).take(if copies { 1 } else { usize::MAX });
-        places.for_each(|(_, slot)| self.fetch_place(slot.lpn));
+        places.for_each(|(_, slot)| self.prefetch_place(slot.lpn));
     }
 
     /// Prefetches the state of the place that a mapping unit will leave.
     #[inline]
-    fn fetch_place(&self, lpn: Lpn) {
+    fn prefetch_place(&self, lpn: Lpn) {
         let Some(psn) = self.mapping.l2p.peek(lpn.index()) else { return };
         let (superblock, _) = self.blocks.layout.locate(psn);
-        self.blocks.table.fetch(psn, superblock);
-        self.blocks.victims.data.fetch(superblock);
+        self.blocks.table.prefetch(psn, superblock);
+        self.blocks.victims.data.prefetch(superblock);
     }
 
     /// Prefetches for the end of the program of a written unit, if time is off: only then does the end come soon.
     #[inline]
-    pub(super) fn fetch_for_write(&self, flash: &Flash<'_>, lpn: Lpn) {
+    pub(super) fn prefetch_for_write(&self, flash: &Flash<'_>, lpn: Lpn) {
         if !flash.backend.is_timed() {
-            self.fetch_place(lpn);
+            self.prefetch_place(lpn);
         }
     }
 }
@@ -105,13 +105,13 @@ impl PageFtl {
 /// Prefetches the spare area of a slot that is gathered for a copy. If each slot is copied `alone`, prefetches that of
 /// the next slot instead, because the copy of the gathered slot begins at once.
 #[inline]
-pub(super) fn fetch_gathered(
+pub(super) fn prefetch_gathered(
     flash: &Flash<'_>,
     (before, psn): (Option<Psn>, Psn),
     behind: &ValidSlots<'_>,
     alone: bool,
 ) {
     if let Some(psn) = if alone { behind.clone().next() } else { Some(psn) } {
-        flash.backend.media().fetch_spare_behind(psn, before);
+        flash.backend.media().prefetch_spare_behind(psn, before);
     }
 }

@@ -294,8 +294,8 @@ impl Victims {
 
     /// Prefetches the state of a superblock that [`Self::invalidated`] will change.
     #[inline]
-    pub(crate) fn fetch(&self, superblock: SuperblockId) {
-        self.minima.fetch(superblock.get());
+    pub(crate) fn prefetch(&self, superblock: SuperblockId) {
+        self.minima.prefetch(superblock.get());
     }
 
     /// Notes that one mapping unit of a superblock became invalid.

@@ -32,7 +32,7 @@ impl PageFtl {
         if self.mapping.asks_place(&self.blocks, flash, &unit) {
             return;
         }
-        self.fetch_for_write(flash, unit.lpn);
+        self.prefetch_for_write(flash, unit.lpn);
         let unplaced = &mut self.writer.unplaced[set as usize];
         if !unplaced.is_empty() {
             self.writer.stalled = true;

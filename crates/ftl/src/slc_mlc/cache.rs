@@ -25,8 +25,8 @@ impl MapCache {
 
     /// Prefetches the state that a lookup of the logical block reads.
     #[inline]
-    pub(super) fn fetch(&self, lba: usize) {
-        self.known.fetch(lba);
+    pub(super) fn prefetch(&self, lba: usize) {
+        self.known.prefetch(lba);
     }
 
     /// Looks up a logical block and caches it. Returns true for a hit.

@@ -68,7 +68,7 @@ impl Chains {
 
     /// Prefetches the chain of a logical block.
     #[inline]
-    pub(super) fn fetch(&self, lba: usize) {
+    pub(super) fn prefetch(&self, lba: usize) {
         prefetch(self.chains.get(lba));
     }
 

@@ -55,7 +55,7 @@ impl Collection {
     pub(super) fn step(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, wakeup: Wakeup) -> Next {
         match self.phase {
             CollectionPhase::Begun => self.begin(disk, flash),
-            CollectionPhase::Gathering => self.fetch(flash, Some(wakeup.list())),
+            CollectionPhase::Gathering => self.read_missing(flash, Some(wakeup.list())),
             CollectionPhase::Fetching { gathered } => self.write(flash, gathered, wakeup.list()),
             CollectionPhase::Writing => self.written(disk, flash, wakeup.list()),
             CollectionPhase::Erasing => {
@@ -76,7 +76,7 @@ impl Collection {
             self.phase = CollectionPhase::Gathering;
             return Next::List(ArrayKind::Slc, list);
         }
-        self.fetch(flash, None)
+        self.read_missing(flash, None)
     }
 
     /// Finds the valid pages of the block, and places for as many as possible. Returns false if no page has a place:
@@ -128,7 +128,7 @@ impl Collection {
         gatherer.list()
     }
 
-    fn fetch(&mut self, flash: &mut Flash<'_>, gathered: Option<Handle<List>>) -> Next {
+    fn read_missing(&mut self, flash: &mut Flash<'_>, gathered: Option<Handle<List>>) -> Next {
         let list = flash.backend.open_list(Class::Other, 0);
         for page in &self.moves {
             // The slot has no `expected` version, because the copy needs the version in the spare area.

@@ -109,7 +109,7 @@ impl Store {
                 None => self.place(disk, flash, owners),
             },
             (StorePhase::Placing, _) => self.place(disk, flash, owners),
-            (StorePhase::Gathering, _) => self.fetch(disk, flash, owners, Some(wakeup.list())),
+            (StorePhase::Gathering, _) => self.read_missing(disk, flash, owners, Some(wakeup.list())),
             (StorePhase::Fetching { gathered }, _) => self.write(disk, flash, owners, gathered, Some(wakeup.list())),
             (StorePhase::Writing, _) => self.written(disk, flash, owners, wakeup.list()),
         }
@@ -137,7 +137,7 @@ impl Store {
                 self.phase = StorePhase::Gathering;
                 return Next::List(ArrayKind::Slc, list);
             }
-            return self.fetch(disk, flash, owners, None);
+            return self.read_missing(disk, flash, owners, None);
         }
         if self.due.is_empty() {
             disk.vectors.due = std::mem::take(&mut self.due);
@@ -175,7 +175,7 @@ impl Store {
     }
 
     /// Reads the missing sectors with a list of their own, if the commands of a list run in parallel.
-    fn fetch(
+    fn read_missing(
         &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_>,

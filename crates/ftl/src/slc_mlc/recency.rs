@@ -38,7 +38,7 @@ impl Recency {
 
     /// Prefetches the neighbours of a number.
     #[inline]
-    pub(super) fn fetch(&self, number: usize) {
+    pub(super) fn prefetch(&self, number: usize) {
         prefetch(self.links.get(number));
     }
 

@@ -102,7 +102,7 @@ impl Slc {
 
     /// Prefetches the number of a mapping unit's sectors in the SLC flash.
     #[inline]
-    pub(super) fn fetch(&self, unit: usize) {
+    pub(super) fn prefetch(&self, unit: usize) {
         prefetch(self.held.get(unit));
     }
 

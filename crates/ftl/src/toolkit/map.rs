@@ -86,7 +86,7 @@ impl Map {
 
     /// Prefetches the entry of a mapping unit for a lookup that will follow: the map is far larger than any cache.
     #[inline]
-    pub(crate) fn fetch(&self, unit: usize) {
+    pub(crate) fn prefetch(&self, unit: usize) {
         prefetch(self.inverse.get(unit));
     }
 

@@ -61,7 +61,7 @@ impl Minima {
 
     /// Prefetches the count of a superblock.
     #[inline]
-    pub(crate) fn fetch(&self, superblock: u32) {
+    pub(crate) fn prefetch(&self, superblock: u32) {
         prefetch(self.counts.get(superblock as usize));
     }
 

@@ -129,7 +129,7 @@ pub(crate) fn find_newest_of(
             continue;
         }
         end = end.max(lpn.index() + 1);
-        map.fetch(lpn.index());
+        map.prefetch(lpn.index());
         ahead.push_back((lpn, version, psn));
         if ahead.len() > AHEAD
             && let Some(copy) = ahead.pop_front()

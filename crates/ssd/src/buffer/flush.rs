@@ -135,7 +135,7 @@ mod tests {
     }
 
     fn take(buffer: &mut Buffer, unit: u32, mask: SectorMask) -> InsertionResult {
-        buffer.take(
+        buffer.put(
             Lpn::new(unit),
             0,
             mask,

@@ -76,7 +76,7 @@ mod tests {
     }
 
     fn take(buffer: &mut Buffer, stamp: u64) {
-        assert_eq!(buffer.take(UNIT, 0, 0b1111, (&[Stamp(stamp); 4], 0), Origin::default()), InsertionResult::New);
+        assert_eq!(buffer.put(UNIT, 0, 0b1111, (&[Stamp(stamp); 4], 0), Origin::default()), InsertionResult::New);
     }
 
     fn send(buffer: &mut Buffer) -> Option<Handle<BufferEntry>> {

@@ -41,7 +41,7 @@ impl Index {
 
     /// Prefetches the chain of a unit.
     #[inline]
-    pub(super) fn fetch(&self, lpn: Lpn) {
+    pub(super) fn prefetch(&self, lpn: Lpn) {
         prefetch(self.heads.get(self.chain(lpn)));
     }
 

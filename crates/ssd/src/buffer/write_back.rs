@@ -85,7 +85,7 @@ impl Buffer {
             let (handle, ..) = self.pop_oldest(of)?;
             // The entry came in long ago, so it is in no cache.
             if let Some((later, ..)) = self.queues[of as usize].entries.get(AHEAD) {
-                self.entries.fetch(*later);
+                self.entries.prefetch(*later);
             }
             self.dequeue(of);
             handle
@@ -171,7 +171,7 @@ mod tests {
             4,
             2,
         );
-        let take = |b: &mut Buffer, lpn, set| b.take(Lpn::new(lpn), set, 1, (&[Stamp(1)], 0), Origin::default());
+        let take = |b: &mut Buffer, lpn, set| b.put(Lpn::new(lpn), set, 1, (&[Stamp(1)], 0), Origin::default());
         [(0, 0), (1, 0), (2, 0), (3, 1)].into_iter().for_each(|(lpn, set)| _ = take(&mut b, lpn, set));
         let only_second = |set: u32, _: u32| set == 1;
         assert_eq!(b.is_due(1, None, true, only_second), Some(1));
@@ -188,7 +188,7 @@ mod tests {
             4,
             3,
         );
-        let take = |b: &mut Buffer, lpn, set| b.take(Lpn::new(lpn), set, 1, (&[Stamp(1)], 0), Origin::default());
+        let take = |b: &mut Buffer, lpn, set| b.put(Lpn::new(lpn), set, 1, (&[Stamp(1)], 0), Origin::default());
         for (lpn, set) in [(0, 1), (1, 2), (2, 2), (3, 1)] {
             assert_eq!(take(&mut b, lpn, set), InsertionResult::New);
         }
@@ -220,9 +220,9 @@ mod tests {
             4,
             2,
         );
-        b.take(Lpn::new(7), 0, 1, (&[Stamp(1)], 0), Origin::default());
+        b.put(Lpn::new(7), 0, 1, (&[Stamp(1)], 0), Origin::default());
         b.discard(Lpn::new(7)).into_iter().for_each(|epoch| b.written(epoch));
-        b.take(Lpn::new(8), 1, 1, (&[Stamp(1)], 0), Origin::default());
+        b.put(Lpn::new(8), 1, 1, (&[Stamp(1)], 0), Origin::default());
         assert_eq!(b.next_to_write(0), None);
         assert!(b.next_to_write(1).is_some());
     }

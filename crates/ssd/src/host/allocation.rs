@@ -15,7 +15,7 @@ impl<S: Sector> Ssd<S> {
     pub fn may_hold(&self, lpn: Lpn) -> bool {
         assert!(self.powered, "a question to a device without power");
         assert!(lpn.get() < self.ftl.units(), "{lpn} is behind the last mapping unit");
-        match self.clients.buffer.as_ref().and_then(|buffer| buffer.find(lpn)) {
+        match self.host.buffer.as_ref().and_then(|buffer| buffer.units.find(lpn)) {
             Some(found) => !found.zeros,
             None => self.ftl.may_hold(lpn, self.backend.media(), self.slc_media()),
         }

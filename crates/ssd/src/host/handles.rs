@@ -4,7 +4,7 @@ use base::engine::Handle;
 use base::io::{Io, PlacementId};
 use flash::nand::Sector;
 
-use super::clients::Active;
+use super::active::Active;
 use super::request::Status;
 use crate::Ssd;
 
@@ -27,10 +27,10 @@ impl<S: Sector> Ssd<S> {
 
     /// Gives a handle a new reclaim unit. Data that a write buffer still holds goes to the new one.
     pub(super) fn update_handle(&mut self, handle: Handle<Active<S>>) {
-        let Active { io, set, .. } = self.clients.requests[handle];
+        let Active { io, set, .. } = self.host.requests[handle];
         let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
         let handles = self.ftl.reclaim_unit_handles().expect("an FTL without handles refuses their update");
-        handles.update_handle(&mut flash, &mut self.clients, set, io.placement);
-        self.served(handle);
+        handles.update_handle(&mut flash, &mut self.host, set, io.placement);
+        self.respond(handle);
     }
 }

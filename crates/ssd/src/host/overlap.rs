@@ -150,14 +150,14 @@ impl<T: Copy + PartialEq> Overlaps<T> {
 
     /// Prefetches the lists of a mapping unit's region, in which a request will be looked up or entered.
     #[inline]
-    pub(crate) fn fetch(&self, unit: u32) {
+    pub(crate) fn prefetch(&self, unit: u32) {
         prefetch(self.lists.get(self.list(unit >> self.region)));
     }
 
     /// Prefetches the second node of these lists, which the removal of a request that changes this mapping unit will
     /// look at.
     #[inline]
-    pub(crate) fn fetch_change(&self, unit: u32) {
+    pub(crate) fn prefetch_change(&self, unit: u32) {
         prefetch(self.nodes.get(self.lists[self.list(unit >> self.region)][1] as usize));
     }
 

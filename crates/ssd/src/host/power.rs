@@ -51,8 +51,8 @@ impl<S: Sector> Ssd<S> {
     #[cold]
     pub(crate) fn note_power_condition(&mut self) {
         let is_active = !self.ready
-            || !self.active.is_empty()
-            || self.queues.waiting() > 0
+            || !self.host.active.is_empty()
+            || self.host.queues.waiting() > 0
             || self.backend.is_at_work()
             || self.slc_array.as_ref().is_some_and(|slc_array| slc_array.is_at_work());
         let now = self.now;

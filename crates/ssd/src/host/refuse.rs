@@ -24,9 +24,9 @@ impl<S: Sector> Ssd<S> {
     #[cold]
     #[inline(never)]
     pub(super) fn refuse(&mut self, arrival: Time, request: Request<S>, status: Status) {
-        self.queues.finished(request.queue);
-        self.counts.failed[request.io.kind as usize] += 1;
-        self.completions.push(Completion {
+        self.host.queues.finished(request.queue);
+        self.host.counts.failed[request.io.kind as usize] += 1;
+        self.host.completions.push(Completion {
             tag: request.tag,
             queue: request.queue,
             io: request.io,

@@ -51,18 +51,6 @@ pub struct Request<S> {
     pub data: Vec<S>,
 }
 
-impl<S> Request<S> {
-    /// Copies the request through memory, for a call that few requests make. Other requests then go from the caller's
-    /// registers straight to their final place. If they went through memory, the processor would stall: it would read
-    /// them back in larger pieces than they were written in, which defeats store forwarding.
-    #[inline(always)]
-    #[allow(clippy::inline_always)] // It is nothing but a name for its fields.
-    pub(crate) fn apart(self) -> Self {
-        let Self { tag, queue, io: Io { kind, start, sectors, placement }, data } = self;
-        Self { tag, queue, io: Io { kind, start, sectors, placement }, data }
-    }
-}
-
 /// The status with which a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]

@@ -6,9 +6,10 @@ use base::units::{Bytes, Lpn, Sectors, Span, Time};
 use flash::backend::{CauseSet, Level, RequestStep};
 use flash::nand::{Sector, SectorMask};
 
-use super::clients::{Active, Clients, Due};
+use super::active::Active;
 use super::overlap::Extent;
 use super::request::{Completion, Request, Status};
+use super::side::{Due, HostSide};
 use crate::Ssd;
 use ftl::{
     Background, Direction, Event, Ftl, HostEvent, OldPlace, PageRead, PageWrite, Sabotage, ZoneAction, full_mask,
@@ -26,14 +27,14 @@ impl<S: Sector> Ssd<S> {
         loop {
             if let Some(list) = self.backend.take_finished() {
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
-                self.ftl.finished(&mut flash, &mut self.clients, list);
+                self.ftl.finished(&mut flash, &mut self.host, list);
             } else if let Some(list) = self.slc_array.as_mut().and_then(|slc_array| slc_array.take_finished()) {
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
-                background(&mut self.ftl).finished_slc(&mut flash, &mut self.clients, list);
+                background(&mut self.ftl).finished_slc(&mut flash, &mut self.host, list);
             } else if self.ftl.is_due(self.backend.is_timed()) {
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
-                background(&mut self.ftl).run_due(&mut flash, &mut self.clients);
-            } else if self.serve_clients() {
+                background(&mut self.ftl).run_due(&mut flash, &mut self.host);
+            } else if self.continue_requests() {
                 // The end of the processor's work may have made flash or FTL work due, so the loop goes on.
             } else if let Some(token) = self.backend.take_cpu_done() {
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
@@ -54,21 +55,21 @@ impl<S: Sector> Ssd<S> {
     pub(crate) fn is_quiet(&self) -> bool {
         !self.backend.has_ready()
             && self.slc_array.is_none()
-            && self.clients.is_quiet()
-            && !self.active.is_empty()
-            && self.queues.waiting() == 0
+            && self.host.is_quiet()
+            && !self.host.active.is_empty()
+            && self.host.queues.waiting() == 0
             && !self.ftl.is_due(self.backend.is_timed())
     }
 
     /// Does the host side's work that flash has made due. Returns true if anything else may be due then. The begin of a
     /// transfer makes nothing due: neither the FTL nor another request sees it before it ends.
     #[inline]
-    fn serve_clients(&mut self) -> bool {
-        while let Some(due) = self.clients.next_due() {
+    fn continue_requests(&mut self) -> bool {
+        while let Some(due) = self.host.next_due() {
             match due {
                 Due::Part(handle) => self.send_part(handle),
-                Due::Served(handle) => {
-                    if self.serve(handle) {
+                Due::Finished(handle) => {
+                    if self.respond(handle) {
                         return true;
                     }
                 }
@@ -84,18 +85,18 @@ impl<S: Sector> Ssd<S> {
     /// False if no request waits to be admitted. Cheaper than [`Self::may_admit`], and asked first.
     #[inline]
     fn has_waiting(&self) -> bool {
-        self.queues.waiting() > 0 || !self.ready
+        self.host.queues.waiting() > 0 || !self.ready
     }
 
     /// Lets the FTL work on its own while no request is under way. Returns true if the FTL does.
     #[inline]
     fn on_idle(&mut self) -> bool {
-        if !self.active.is_empty() || !self.ready {
+        if !self.host.active.is_empty() || !self.ready {
             return false;
         }
         let Some(background) = self.ftl.background() else { return false };
         let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
-        background.on_idle(&mut flash, &mut self.clients)
+        background.on_idle(&mut flash, &mut self.host)
     }
 
     /// Takes the next request, if fewer requests are under way than the queue depth. Returns false if none is taken.
@@ -104,8 +105,8 @@ impl<S: Sector> Ssd<S> {
         if !self.may_admit() {
             return false;
         }
-        let Some((arrival, request)) = self.queues.take() else { return false };
-        self.take_up_waiting(arrival, request);
+        let Some((arrival, request)) = self.host.queues.take() else { return false };
+        self.accept_waiting(arrival, request);
         true
     }
 
@@ -116,28 +117,28 @@ impl<S: Sector> Ssd<S> {
             self.ready = self.scanned && !self.ftl.power_cycle().is_some_and(|ftl| ftl.is_recovering());
         }
         self.ready
-            && self.active.len() < self.resolved.host.queue_depth as usize
+            && self.host.active.len() < self.resolved.host.queue_depth as usize
             && (self.power.is_none() || self.power_admits_request())
     }
 
     /// Begins a request that has waited in its queue.
     #[inline(never)]
-    fn take_up_waiting(&mut self, arrival: Time, request: Request<S>) {
-        self.take_up(arrival, request);
+    fn accept_waiting(&mut self, arrival: Time, request: Request<S>) {
+        self.accept(arrival, request);
     }
 
     /// Begins or refuses a request that has left its queue. Each request passes here exactly once, from one of two
     /// callers.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // See [`Request::apart`].
-    pub(crate) fn take_up(&mut self, arrival: Time, request: Request<S>) {
+    #[allow(clippy::inline_always)] // Every request passes here once, from one of two callers.
+    pub(crate) fn accept(&mut self, arrival: Time, request: Request<S>) {
         if self.power.is_some() {
             self.throttle_after(&request.io);
         }
         if let Some(status) = self.refusal(&request.io) {
-            self.refuse(arrival, request.apart(), status);
+            self.refuse(arrival, request, status);
         } else {
-            self.begin(arrival, request);
+            self.start(arrival, request);
         }
     }
 
@@ -161,9 +162,9 @@ impl<S: Sector> Ssd<S> {
         let now = self.now;
         if let Some(observer) = self.backend.observer_mut() {
             let levels = [
-                (Level::Waiting, self.queues.waiting() as u64),
-                (Level::Active, self.active.len() as u64),
-                (Level::Buffered, self.clients.buffer.as_ref().map_or(0, |buffer| buffer.len() as u64)),
+                (Level::Waiting, self.host.queues.waiting() as u64),
+                (Level::Active, self.host.active.len() as u64),
+                (Level::Buffered, self.host.buffer.as_ref().map_or(0, |buffer| buffer.units.len() as u64)),
                 (Level::FreeBlocks, self.ftl.free_blocks()),
             ];
             levels.into_iter().for_each(|(level, value)| observer.level(now, level, value));
@@ -172,17 +173,17 @@ impl<S: Sector> Ssd<S> {
 
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller.
-    fn begin(&mut self, arrival: Time, request: Request<S>) {
+    fn start(&mut self, arrival: Time, request: Request<S>) {
         let Request { tag, queue, io, data } = request;
         let set = self.resolved.host.queues.set(queue, io.placement);
         let extent = self.extent_of(&io);
-        if extent.changes() && !self.clients.overlaps.lists_reads() {
+        if extent.changes() && !self.host.overlaps.lists_reads() {
             self.list_reads();
         }
         let mut blockers = 0;
-        if self.clients.overlaps.may_conflict(&extent) {
+        if self.host.overlaps.may_conflict(&extent) {
             let planted = self.resolved.planted;
-            let Clients { requests, overlaps, .. } = &mut self.clients;
+            let HostSide { requests, overlaps, .. } = &mut self.host;
             overlaps.conflicting(&extent, |other| {
                 let other = &mut requests[other];
                 if other.blockers == 0 || !planted.is(Sabotage::OverlapMissed) {
@@ -191,9 +192,8 @@ impl<S: Sector> Ssd<S> {
                 }
             });
         }
-        let listed = self.clients.overlaps.begin(&extent, self.active.len());
-        let (handle, place) = self.clients.requests.insert_over(Active::blank);
-        place.begin(Active {
+        let listed = self.host.overlaps.begin(&extent, self.host.active.len());
+        let handle = self.host.requests.insert(Active {
             tag,
             queue,
             set,
@@ -210,7 +210,7 @@ impl<S: Sector> Ssd<S> {
             blocks: false,
             listed,
             next_unit: extent.first,
-            position: self.active.len() as u32,
+            position: self.host.active.len() as u32,
             commands: 0,
             wait: Span::ZERO,
             start_wait: Span::ZERO,
@@ -218,21 +218,21 @@ impl<S: Sector> Ssd<S> {
             data,
         });
         if listed {
-            self.clients.overlaps.add(&extent, handle);
+            self.host.overlaps.add(&extent, handle);
         }
-        self.active.push(handle);
+        self.host.active.push(handle);
         self.notify(handle, RequestStep::Begun { tag, arrival, io });
         self.notify_levels();
         if blockers == 0 {
-            self.fetch_data(handle);
+            self.transfer_in(handle);
         }
     }
 
     /// Indexes the reads under way that are not in the lists of overlapping requests.
     #[cold]
     fn list_reads(&mut self) {
-        for handle in &self.active {
-            let Clients { requests, overlaps, .. } = &mut self.clients;
+        let HostSide { active, requests, overlaps, .. } = &mut self.host;
+        for handle in active {
             let request = &mut requests[*handle];
             if !std::mem::replace(&mut request.listed, true) {
                 overlaps.add(&request.extent, *handle);
@@ -240,30 +240,30 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// Continues a request that no earlier request blocks. Most requests come from [`Self::begin`]: a call would cost
+    /// Continues a request that no earlier request blocks. Most requests come from [`Self::start`]: a call would cost
     /// them 25 instructions.
     #[inline(always)]
     #[allow(clippy::inline_always)]
-    fn fetch_data(&mut self, handle: Handle<Active<S>>) {
-        let io = self.clients.requests[handle].io;
+    fn transfer_in(&mut self, handle: Handle<Active<S>>) {
+        let io = self.host.requests[handle].io;
         self.notify(handle, RequestStep::Clear);
         if io.kind == IoKind::Read {
             self.notify(handle, RequestStep::Here);
             return self.look_up(handle);
         }
         let bytes = if io.kind.brings_data() { io.sectors.bytes() } else { Bytes::new(0) };
-        match self.clients.link.carry(self.now, Direction::In, bytes) {
+        match self.host.link.carry(self.now, Direction::In, bytes) {
             Some(at) => self.events.push(at, Event::Host(HostEvent::DataIn(handle.number()))),
-            None => self.data_in(handle),
+            None => self.execute(handle),
         }
     }
 
     /// Continues a write whose command and data have arrived.
-    pub(crate) fn data_in(&mut self, handle: Handle<Active<S>>) {
+    pub(crate) fn execute(&mut self, handle: Handle<Active<S>>) {
         self.notify(handle, RequestStep::Here);
-        match self.clients.requests[handle].io.kind {
+        match self.host.requests[handle].io.kind {
             IoKind::Read => unreachable!("a read needs no data from the host"),
-            IoKind::Write | IoKind::Append => self.take_in(handle),
+            IoKind::Write | IoKind::Append => self.move_to_ram(handle),
             IoKind::Flush => self.flush(handle),
             IoKind::Discard => self.discard(handle),
             IoKind::ZoneOpen => self.manage_zone(handle, ZoneAction::Open),
@@ -296,12 +296,12 @@ impl<S: Sector> Ssd<S> {
 
     #[inline]
     pub(super) fn read(&mut self, handle: Handle<Active<S>>) {
-        let request = &mut self.clients.requests[handle];
+        let request = &mut self.host.requests[handle];
         let (extent, io) = (request.extent, request.io);
         if S::KIND.is_present() {
             request.data = vec![S::default(); io.sectors.get() as usize];
         }
-        match self.clients.buffer.is_none() && extent.end - extent.first == 1 {
+        match self.host.buffer.is_none() && extent.end - extent.first == 1 {
             true => self.read_alone(handle, &io, extent.first),
             false => self.read_units(handle, &io, extent),
         }
@@ -312,7 +312,7 @@ impl<S: Sector> Ssd<S> {
         // Units that were discarded on their way to flash may have left the buffer at this very moment; the FTL must
         // discard them before it reads.
         self.discard_dropped();
-        let owner = Clients::request_owner(handle);
+        let owner = HostSide::request_owner(handle);
         let mut pending = 0;
         let mut buffered = 0;
         let mut from = extent.first;
@@ -320,7 +320,7 @@ impl<S: Sector> Ssd<S> {
             let piece = self.piece(from, extent.end);
             for unit in from..piece {
                 let (at, mut mask) = self.cover(io, unit);
-                if self.clients.buffer.is_some() {
+                if self.host.buffer.is_some() {
                     let all = mask.count_ones();
                     mask = self.read_buffer(handle, unit, at, mask);
                     buffered += all - mask.count_ones();
@@ -329,9 +329,9 @@ impl<S: Sector> Ssd<S> {
                     }
                 }
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
-                let mapped = self.ftl.read(&mut flash, &mut self.clients, PageRead { owner, at, mask }, Lpn::new(unit));
+                let mapped = self.ftl.read(&mut flash, &mut self.host, PageRead { owner, at, mask }, Lpn::new(unit));
                 pending += u32::from(mapped);
-                self.clients.unmapped += u64::from(!mapped);
+                self.host.counts.unmapped_slots += u64::from(!mapped);
             }
             if pending > 0 {
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
@@ -342,12 +342,12 @@ impl<S: Sector> Ssd<S> {
         // No list finishes while it is submitted, so `pending` still has the full number.
         let first = self.resolved.planted.is(Sabotage::FirstPartServes);
         let bytes = Sectors::new(u64::from(buffered)).bytes();
-        let from_ram = if buffered > 0 { self.ram.carry(self.now, bytes) } else { None };
-        let request = &mut self.clients.requests[handle];
+        let from_ram = if buffered > 0 { self.host.ram.carry(self.now, bytes) } else { None };
+        let request = &mut self.host.requests[handle];
         request.pending = if first { pending.min(1) } else { pending };
         request.from_ram = from_ram;
         if pending == 0 {
-            self.served(handle);
+            self.respond(handle);
         }
     }
 
@@ -355,14 +355,14 @@ impl<S: Sector> Ssd<S> {
     #[inline]
     fn read_alone(&mut self, handle: Handle<Active<S>>, io: &Io, unit: u32) {
         let (at, mask) = self.cover(io, unit);
-        let wanted = PageRead { owner: Clients::request_owner(handle), at, mask };
+        let wanted = PageRead { owner: HostSide::request_owner(handle), at, mask };
         let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
-        if self.ftl.read_alone(&mut flash, &mut self.clients, wanted, Lpn::new(unit)) {
+        if self.ftl.read_alone(&mut flash, &mut self.host, wanted, Lpn::new(unit)) {
             // No list finishes while it is submitted.
-            self.clients.requests[handle].pending = 1;
+            self.host.requests[handle].pending = 1;
         } else {
-            self.clients.unmapped += 1;
-            self.served(handle);
+            self.host.counts.unmapped_slots += 1;
+            self.respond(handle);
         }
     }
 
@@ -371,11 +371,11 @@ impl<S: Sector> Ssd<S> {
         if self.resolved.planted.is(Sabotage::BufferMissed) {
             return mask;
         }
-        let Clients { requests, buffer: Some(buffer), .. } = &mut self.clients else { return mask };
-        let Some(found) = buffer.find(Lpn::new(unit)) else { return mask };
+        let HostSide { requests, buffer: Some(buffer), .. } = &mut self.host else { return mask };
+        let Some(found) = buffer.units.find(Lpn::new(unit)) else { return mask };
         if S::KIND.is_present() && !found.zeros {
             let sectors = self.resolved.geometry.sectors;
-            let content = buffer.data(found.entry);
+            let content = buffer.units.data(found.entry);
             content.copy_into_list(mask & found.mask, sectors, (&mut requests[handle].data, at));
         }
         mask & !found.mask
@@ -383,27 +383,27 @@ impl<S: Sector> Ssd<S> {
 
     pub(super) fn write(&mut self, handle: Handle<Active<S>>) {
         let Some(extent) = self.admitted(handle) else { return };
-        let Active { io, set, .. } = self.clients.requests[handle];
+        let Active { io, set, .. } = self.host.requests[handle];
         let units = u64::from(extent.end - extent.first);
-        self.counts.host_slots += units;
+        self.host.counts.host_slots += units;
         if self.ftl.latest_version() >= LAST_VERSION {
-            self.counts.refused_slots += units;
-            self.clients.requests[handle].status = Status::ReadOnly;
-            self.served(handle);
+            self.host.counts.refused_slots += units;
+            self.host.requests[handle].status = Status::ReadOnly;
+            self.respond(handle);
             return;
         }
         if io.placement != PlacementId::default() {
             self.note_identifier(io.placement);
         }
-        if self.clients.buffer.is_some() {
+        if self.host.buffer.is_some() {
             return self.queue_for_buffer(handle);
         }
         if extent.first == extent.end {
-            self.served(handle);
+            self.respond(handle);
             return;
         }
-        self.clients.requests[handle].pending = extent.end - extent.first;
-        let owner = Clients::request_owner(handle);
+        self.host.requests[handle].pending = extent.end - extent.first;
+        let owner = HostSide::request_owner(handle);
         let mut from = extent.first;
         while from < extent.end {
             let piece = self.piece(from, extent.end);
@@ -421,10 +421,10 @@ impl<S: Sector> Ssd<S> {
                     stream: None,
                 };
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
-                self.ftl.write(&mut flash, &mut self.clients, unit);
+                self.ftl.write(&mut flash, &mut self.host, unit);
             }
             let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
-            self.ftl.end_write(&mut flash, &mut self.clients);
+            self.ftl.end_write(&mut flash, &mut self.host);
             from = piece;
         }
     }
@@ -432,23 +432,25 @@ impl<S: Sector> Ssd<S> {
     /// Discards the units inside the extent. Units that it covers only in part keep their content. The buffer gives up
     /// its content of a unit only once the FTL cannot refuse the discard any more.
     fn discard(&mut self, handle: Handle<Active<S>>) {
-        let Active { extent, io, .. } = self.clients.requests[handle];
+        let Active { extent, io, .. } = self.host.requests[handle];
         let mut pending = 0;
         for unit in extent.first..extent.end {
             if !self.is_discarded_by(&io, unit) {
                 continue;
             }
-            let waits = self.ftl.discard(self.now, Clients::request_owner(handle), Lpn::new(unit));
+            let waits = self.ftl.discard(self.now, HostSide::request_owner(handle), Lpn::new(unit));
             pending += u32::from(waits);
             let hasty = self.resolved.planted.is(Sabotage::DiscardHasty);
-            match waits && self.ftl.may_refuse_discards() && !hasty {
-                true => self.clients.hold_buffered(Lpn::new(unit)),
-                false => self.clients.drop_buffered(handle, Lpn::new(unit)),
+            let holds = waits && self.ftl.may_refuse_discards() && !hasty;
+            match &mut self.host.buffer {
+                Some(buffer) if holds => buffer.units.hold(Lpn::new(unit)),
+                Some(buffer) => buffer.discard(handle, Lpn::new(unit)),
+                None => {}
             }
         }
-        self.clients.requests[handle].pending = pending;
+        self.host.requests[handle].pending = pending;
         if pending == 0 {
-            self.served(handle);
+            self.respond(handle);
         }
     }
 
@@ -461,31 +463,34 @@ impl<S: Sector> Ssd<S> {
     /// Ends a discard that the FTL has answered: the buffer discards the units that it holds for the discard, or keeps
     /// all of them if the FTL has refused a unit.
     fn end_discard(&mut self, handle: Handle<Active<S>>) {
-        if self.clients.holds_any() {
-            let Active { extent, io, status, .. } = self.clients.requests[handle];
+        let Active { extent, io, status, .. } = self.host.requests[handle];
+        if self.host.buffer.as_ref().is_some_and(|buffer| buffer.units.holds_any()) {
             for unit in extent.first..extent.end {
-                if self.is_discarded_by(&io, unit) {
-                    self.clients.answer_discard(Lpn::new(unit), status == Status::Done);
+                if self.is_discarded_by(&io, unit)
+                    && let Some(buffer) = &mut self.host.buffer
+                {
+                    buffer.answer_discard(Lpn::new(unit), status == Status::Done);
                 }
             }
         }
-        self.clients.end_discard(handle);
+        if let Some(buffer) = &mut self.host.buffer {
+            buffer.end_discard(handle);
+        }
     }
 
     /// Sends the data that has come so far for a read to the host, ahead of the rest.
     fn send_part(&mut self, handle: Handle<Active<S>>) {
-        let request = &mut self.clients.requests[handle];
+        let request = &mut self.host.requests[handle];
         let part = std::mem::take(&mut request.came);
         request.sent += part;
-        self.clients.link.carry_part(self.now, Sectors::new(u64::from(part)).bytes());
+        self.host.link.carry_part(self.now, Sectors::new(u64::from(part)).bytes());
     }
 
     /// Ends the device's part of a request: the data of a read crosses the link, any other request is complete. Returns
     /// true if the request is complete, so that others may follow.
-    #[inline(always)]
-    #[allow(clippy::inline_always)] // Every read comes from one of its callers: a call would cost it 25 instructions.
-    fn serve(&mut self, handle: Handle<Active<S>>) -> bool {
-        let &Active { io, sent, from_ram, .. } = &self.clients.requests[handle];
+    #[inline]
+    pub(super) fn respond(&mut self, handle: Handle<Active<S>>) -> bool {
+        let &Active { io, sent, from_ram, .. } = &self.host.requests[handle];
         if let Some(at) = from_ram.filter(|at| *at > self.now) {
             self.events.push(at, Event::Host(HostEvent::Ram(handle.number())));
             return false;
@@ -494,7 +499,7 @@ impl<S: Sector> Ssd<S> {
         let arrival = match io.kind {
             IoKind::Read => {
                 let rest = io.sectors - Sectors::new(u64::from(sent));
-                self.clients.link.carry(self.now, Direction::Out, rest.bytes())
+                self.host.link.carry(self.now, Direction::Out, rest.bytes())
             }
             IoKind::Discard => {
                 self.end_discard(handle);
@@ -502,7 +507,7 @@ impl<S: Sector> Ssd<S> {
             }
             _ => None,
         };
-        let latency = self.clients.link.latency(io.kind);
+        let latency = self.host.link.latency(io.kind);
         let end = if latency.is_zero() { arrival } else { Some(arrival.unwrap_or(self.now) + latency) };
         match end {
             Some(at) => self.events.push(at, Event::Host(HostEvent::DataOut(handle.number()))),
@@ -511,21 +516,15 @@ impl<S: Sector> Ssd<S> {
         end.is_none()
     }
 
-    /// Serves a request that needed no flash command of its own, as [`Self::serve`] does.
-    #[inline(never)]
-    pub(super) fn served(&mut self, handle: Handle<Active<S>>) -> bool {
-        self.serve(handle)
-    }
-
     /// Completes a request. Returns true if others waited for it and continue.
     #[inline]
     pub(crate) fn complete(&mut self, handle: Handle<Active<S>>) -> bool {
-        let succeeded = self.clients.requests[handle].status == Status::Done;
+        let succeeded = self.host.requests[handle].status == Status::Done;
         self.notify(handle, RequestStep::Ended { succeeded });
-        let request = &mut self.clients.requests[handle];
-        self.counts.complete(request.io, request.status, request.extent);
+        let request = &mut self.host.requests[handle];
+        self.host.counts.complete(request.io, request.status, request.extent);
         let data = std::mem::take(&mut request.data);
-        self.completions.push(Completion {
+        self.host.completions.push(Completion {
             tag: request.tag,
             queue: request.queue,
             io: request.io,
@@ -540,16 +539,16 @@ impl<S: Sector> Ssd<S> {
             data: if request.io.kind == IoKind::Read { data } else { Vec::new() },
         });
         let (position, extent, blocks) = (request.position as usize, request.extent, request.blocks);
-        self.clients.overlaps.end(&extent);
+        self.host.overlaps.end(&extent);
         if request.listed {
-            self.clients.overlaps.remove(&extent, handle);
+            self.host.overlaps.remove(&extent, handle);
         }
-        self.queues.finished(request.queue);
-        self.active.swap_remove(position);
-        if let Some(moved) = self.active.get(position) {
-            self.clients.requests[*moved].position = position as u32;
+        self.host.queues.finished(request.queue);
+        self.host.active.swap_remove(position);
+        if let Some(moved) = self.host.active.get(position) {
+            self.host.requests[*moved].position = position as u32;
         }
-        self.clients.requests.remove(handle);
+        self.host.requests.remove(handle);
         self.notify_levels();
         if blocks {
             self.unblock(&extent);
@@ -560,12 +559,12 @@ impl<S: Sector> Ssd<S> {
     /// Continues the requests that waited only for a request with this extent, in the order of their arrival.
     fn unblock(&mut self, extent: &Extent) {
         // A request may unblock others at once: each call uses the end of the vector.
-        let first = self.unblocked.len();
+        let first = self.host.unblocked.len();
         if first == 0 {
             // At most all active requests are unblocked together, so the vector never needs more room than this.
-            self.unblocked.reserve(self.active.capacity());
+            self.host.unblocked.reserve(self.host.active.capacity());
         }
-        let (Clients { requests, overlaps, .. }, unblocked) = (&mut self.clients, &mut self.unblocked);
+        let HostSide { requests, overlaps, unblocked, .. } = &mut self.host;
         overlaps.conflicting(extent, |handle| {
             let request = &mut requests[handle];
             if request.blockers > 0 {
@@ -575,12 +574,12 @@ impl<S: Sector> Ssd<S> {
                 }
             }
         });
-        let end = self.unblocked.len();
+        let end = self.host.unblocked.len();
         self.order_unblocked(first);
         for i in first..end {
-            self.fetch_data(self.unblocked[i].1);
+            self.transfer_in(self.host.unblocked[i].1);
         }
-        self.unblocked.truncate(first);
+        self.host.unblocked.truncate(first);
     }
 }
 

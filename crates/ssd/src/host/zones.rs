@@ -11,10 +11,11 @@ use base::units::{Lba, Lpn};
 use flash::nand::Sector;
 use ftl::{ZoneAction, ZoneError, ZoneReport, ZoneShape, ZoneWrite, Zones};
 
-use super::clients::{Active, Clients};
+use super::active::Active;
 use super::overlap::Extent;
 use super::request::Status;
 use super::serve::LAST_VERSION;
+use super::side::HostSide;
 use crate::Ssd;
 
 impl<S: Sector> Ssd<S> {
@@ -52,7 +53,7 @@ impl<S: Sector> Ssd<S> {
         let first = report.write_pointer.get().min(end - 1);
         let extent = Extent { fills_zone: true, ..Extent::new(io.kind, first, end) };
         // Behind a reset that has not ended, the write goes to the beginning of the zone.
-        let Clients { requests, overlaps, .. } = &self.clients;
+        let HostSide { requests, overlaps, .. } = &self.host;
         let mut is_reset = false;
         overlaps.conflicting(&extent, |other| is_reset |= requests[other].io.kind == IoKind::ZoneReset);
         if is_reset { Extent { first: begin, ..extent } } else { extent }
@@ -86,14 +87,14 @@ impl<S: Sector> Ssd<S> {
     #[inline]
     pub(super) fn admitted(&mut self, handle: Handle<Active<S>>) -> Option<Extent> {
         match self.resolved.zones {
-            None => Some(self.clients.requests[handle].extent),
+            None => Some(self.host.requests[handle].extent),
             Some(shape) => self.admit_to_zone(handle, shape),
         }
     }
 
     /// Asks the FTL to admit a write or an append to a zone. An append gets its address here.
     fn admit_to_zone(&mut self, handle: Handle<Active<S>>, shape: ZoneShape) -> Option<Extent> {
-        let io = self.clients.requests[handle].io;
+        let io = self.host.requests[handle].io;
         let sectors = u64::from(self.resolved.geometry.sectors);
         let first = self.resolved.geometry.unit_of(io.start.get()) as u32;
         let units = io.sectors.get().div_ceil(sectors);
@@ -111,24 +112,24 @@ impl<S: Sector> Ssd<S> {
         };
         match admitted {
             Ok(first) => {
-                self.clients.requests[handle].io.start = Lba::new(u64::from(first.get()) * sectors);
+                self.host.requests[handle].io.start = Lba::new(u64::from(first.get()) * sectors);
                 Some(Extent::new(io.kind, first.get(), first.get() + units as u32))
             }
             Err(status) => {
-                self.counts.host_slots += units;
-                self.counts.refused_slots += units;
-                self.clients.requests[handle].status = status;
-                self.served(handle);
+                self.host.counts.host_slots += units;
+                self.host.counts.refused_slots += units;
+                self.host.requests[handle].status = status;
+                self.respond(handle);
                 None
             }
         }
     }
 
     pub(super) fn manage_zone(&mut self, handle: Handle<Active<S>>, action: ZoneAction) {
-        let io = self.clients.requests[handle].io;
+        let io = self.host.requests[handle].io;
         let sectors = u64::from(self.resolved.geometry.sectors);
         let first = Lpn::new(self.resolved.geometry.unit_of(io.start.get()) as u32);
-        let zone = (Clients::request_owner(handle), first);
+        let zone = (HostSide::request_owner(handle), first);
         let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
         let zones = self.ftl.zones().expect("the FTL of a drive with zones has zones");
         let is_aligned = action == ZoneAction::FlushZrwa || io.start.get().is_multiple_of(sectors);
@@ -136,14 +137,14 @@ impl<S: Sector> Ssd<S> {
             true => zones.manage(&mut flash, zone, action),
             false => Err(ZoneError::InvalidField),
         };
-        self.clients.in_order |= action == ZoneAction::OpenZrwa && waits.is_ok();
+        self.host.in_order |= action == ZoneAction::OpenZrwa && waits.is_ok();
         match waits {
             // No list finishes while it is submitted.
-            Ok(true) => self.clients.requests[handle].pending = 1,
-            Ok(false) => _ = self.served(handle),
+            Ok(true) => self.host.requests[handle].pending = 1,
+            Ok(false) => _ = self.respond(handle),
             Err(error) => {
-                self.clients.requests[handle].status = error.into();
-                self.served(handle);
+                self.host.requests[handle].status = error.into();
+                self.respond(handle);
             }
         }
     }
@@ -151,9 +152,9 @@ impl<S: Sector> Ssd<S> {
     /// Sorts the newly unblocked requests, from index `first` on, into the order of their arrival. Writes to a zone
     /// must keep the order of their submission; their tags have this order, where several arrive at the same moment.
     pub(super) fn order_unblocked(&mut self, first: usize) {
-        let requests = &self.clients.requests;
+        let requests = &self.host.requests;
         let is_zoned = self.resolved.zones.is_some();
-        self.unblocked[first..].sort_unstable_by_key(|(start, handle)| {
+        self.host.unblocked[first..].sort_unstable_by_key(|(start, handle)| {
             (*start, if is_zoned { requests[*handle].tag } else { u64::from(handle.number().get()) })
         });
     }

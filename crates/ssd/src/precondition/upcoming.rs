@@ -37,7 +37,7 @@ impl NextUnits {
         matches!(self, Self::InOrder(_))
     }
 
-    /// The next unit. `fetch` prefetches the map entry of a unit that will come later.
+    /// The next unit. `prefetch` prefetches the map entry of a unit that will come later.
     #[inline]
     pub(super) fn next(&mut self, fetch: impl Fn(Lpn)) -> Lpn {
         match self {

@@ -234,11 +234,11 @@ impl SectorArray {
 
     /// Prefetches the history of the untouched mapping units of an announced request.
     #[inline]
-    pub(super) fn fetch(&self, io: &Io) {
+    pub(super) fn prefetch(&self, io: &Io) {
         let Some(history) = &self.history else { return };
         for unit in self.ends(io) {
             if self.index(unit).is_none_or(|index| self.words[index] == UNTOUCHED) {
-                history.fetch(Lba::new(unit * self.unit));
+                history.prefetch(Lba::new(unit * self.unit));
             }
         }
     }

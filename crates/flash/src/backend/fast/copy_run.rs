@@ -238,7 +238,7 @@ impl Backend {
         let (phase, due) = if step.is_program() {
             let due = self.cross_channel(now, channel, events);
             let psn = self.media.geometry().slot(superblock, offset);
-            self.media.fetch_spare(psn);
+            self.media.prefetch_spare(psn);
             (ListPhase::Channel, due)
         } else {
             let row =

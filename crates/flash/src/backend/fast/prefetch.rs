@@ -20,8 +20,8 @@ impl Backend {
     #[inline]
     pub fn prefetch_read_behind(&self, lpn: Lpn, psn: Psn, before: Option<Psn>) {
         match self.payload.is_present() || is_compared(lpn) {
-            true => self.media.fetch_spare_behind(psn, before),
-            false => self.media.fetch_state(psn),
+            true => self.media.prefetch_spare_behind(psn, before),
+            false => self.media.prefetch_state(psn),
         }
     }
 
@@ -39,7 +39,7 @@ impl Backend {
     pub fn prefetch_ending(&self, event: Event) {
         let Event::Array { die, .. } = event else { return };
         let Some(command) = self.dies[die as usize].array else { return };
-        self.table.commands.fetch(command);
+        self.table.commands.prefetch(command);
         let slots = self.table.slots_per_command as usize;
         let first = self.table.first_slot(command);
         prefetch_all(self.table.slots.get(first..first + slots));
@@ -50,7 +50,7 @@ impl Backend {
     pub fn prefetch_behind(&self, command: Handle<Command>) {
         let Some(next) = self.behind(command) else { return };
         if self.table.commands[next].op == Op::Read {
-            self.media.fetch_spare(self.slot(next, 0).1.psn);
+            self.media.prefetch_spare(self.slot(next, 0).1.psn);
         }
     }
 
@@ -68,7 +68,7 @@ impl Backend {
         if let Some(next) = self.behind(command) {
             self.prefetch_command(next);
         } else if let Some(next) = self.next_list(command) {
-            self.table.lists.fetch(next);
+            self.table.lists.prefetch(next);
         }
     }
 
@@ -84,7 +84,7 @@ impl Backend {
     #[inline(never)]
     fn prefetch_waiting_data(&self, command: Handle<Command>) {
         if let Some(next) = self.behind(command) {
-            self.table.lists.fetch(self.table.commands[next].list);
+            self.table.lists.prefetch(self.table.commands[next].list);
         } else if let Some(first) = self.next_list(command).and_then(|next| self.table.lists[next].first) {
             self.prefetch_command(first);
         }
@@ -93,7 +93,7 @@ impl Backend {
     /// Prefetches a command and its first slot.
     #[inline]
     fn prefetch_command(&self, command: Handle<Command>) {
-        self.table.commands.fetch(command);
+        self.table.commands.prefetch(command);
         prefetch_whole(self.table.slots.get(self.table.first_slot(command)));
     }
 
@@ -115,7 +115,7 @@ impl Backend {
     pub(in crate::backend) fn prefetch_target(&self, command: Handle<Command>) {
         let target = self.table.commands[command].target;
         let psn = self.media.geometry().slot(target.superblock, target.offset);
-        self.media.fetch_state(psn);
-        self.media.fetch_spare(psn);
+        self.media.prefetch_state(psn);
+        self.media.prefetch_spare(psn);
     }
 }

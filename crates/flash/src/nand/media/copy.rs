@@ -59,7 +59,7 @@ impl Media {
             if let Some((from, page, _)) = ahead.next() {
                 for (psn, fetched) in [from, Psn::new(first + page)].into_iter().zip(&mut fetched) {
                     if is_apart(psn, fetched) {
-                        self.spares.fetch(psn.index());
+                        self.spares.prefetch(psn.index());
                     }
                 }
             }

@@ -99,7 +99,7 @@ impl Images {
 
     /// Prefetches the places of a page, because one of its versions will be read.
     #[inline]
-    pub(super) fn fetch(&self, page: u32) {
+    pub(super) fn prefetch(&self, page: u32) {
         prefetch_whole(self.pages.get(page as usize));
     }
 

@@ -48,7 +48,7 @@ impl Spares {
     }
 
     #[inline]
-    pub(super) fn fetch(&self, slot: usize) {
+    pub(super) fn prefetch(&self, slot: usize) {
         match self {
             Self::Wide(words) => prefetch(words.get(slot)),
             Self::Narrow(bytes) => prefetch(bytes.get(slot * NARROW)),

@@ -84,8 +84,8 @@ impl Cmt {
 
     /// Prefetches the set of a block, because a question about the block will follow.
     #[inline]
-    pub(super) fn fetch(&self, block: u32) {
-        self.cache.fetch(block);
+    pub(super) fn prefetch(&self, block: u32) {
+        self.cache.prefetch(block);
     }
 
     /// The CTP sends the entries of a block. No step reads them before the step that takes the response.

@@ -98,7 +98,7 @@ impl Ctp {
         self.pages.put(block, image);
         // Prefetches the entries for the requests that wait for the page: their responses are some steps away.
         let page = self.pages.get(block);
-        self.registers.of(block).iter().for_each(|request| page.fetch_word(request.at));
+        self.registers.of(block).iter().for_each(|request| page.prefetch_word(request.at));
         self.outstanding -= 1;
         self.loads.push_back(block);
     }

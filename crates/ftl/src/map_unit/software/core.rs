@@ -174,7 +174,7 @@ impl<B: Backing> Core<B> {
                 self.loads += 1;
                 self.counters.loads_at_most = self.counters.loads_at_most.max(self.loads);
                 // Without a second level a load is for one block, unless blocks are to be merged into the page.
-                let is_part = !B::KEEPS_PAGES && matches!(self.tasks[task].stage, Stage::Fetch(_));
+                let is_part = !B::KEEPS_PAGES && matches!(self.tasks[task].stage, Stage::Load(_));
                 let entries = self.partition.layout.block;
                 out.jobs.push(if is_part { Job::LoadPart { page: tvpn, entries } } else { Job::Load(tvpn) });
                 self.wait_for_load(task, tvpn);
@@ -303,7 +303,7 @@ impl<B: Backing> Core<B> {
                 Ok((self.costs.scan * u64::from(self.cmt.cache.len()), None, Next::Step(Stage::Merge(tvpn, wanted))))
             }
             Stage::Merge(tvpn, wanted) => self.merge(task, tvpn, wanted),
-            Stage::Fetch(block) => self.fetch(task, block, Span::ZERO),
+            Stage::Load(block) => self.load_block(task, block, Span::ZERO),
             Stage::Evict => match self.backing.evict(&self.costs) {
                 Some(StepResult { cost, store, .. }) => Ok((cost, store, Next::Done(None))),
                 None if self.backing.is_clean() => Ok((Span::ZERO, None, Next::Done(None))),

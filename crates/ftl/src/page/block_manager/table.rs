@@ -136,7 +136,7 @@ impl BlockTable {
 
     /// Prefetches the words of the tables that [`Self::mark_invalid`] of a slot will change.
     #[inline]
-    pub(in crate::page) fn fetch(&self, psn: Psn, superblock: SuperblockId) {
+    pub(in crate::page) fn prefetch(&self, psn: Psn, superblock: SuperblockId) {
         prefetch(self.valid.get(psn.index() / 64));
         prefetch(self.info.get(superblock.index()));
     }

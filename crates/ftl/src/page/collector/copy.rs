@@ -43,7 +43,7 @@ impl Collector<'_> {
         let gathered = &mut all[..gathered];
         let folds_back = pool == to && self.blocks.folds_in_planes() && self.align_fold(gathered, open.next);
         let gathered = &*gathered;
-        self.fetch_for_copies(flash, gathered);
+        self.prefetch_for_copies(flash, gathered);
         let chosen = &mut self.blocks.pools[pool as usize];
         let last = self.blocks.layout.locate(*gathered.last().expect("something to copy")).0;
         let cause = chosen.gc.victims.iter().find(|v| v.superblock == last).map_or(Cause::Gc, |v| v.cause);
@@ -180,14 +180,14 @@ impl Collector<'_> {
 
     /// Prefetches for the end of the program of gathered copies, if time is off: only then does the end come soon
     /// enough.
-    pub(in crate::page) fn fetch_for_copies(&self, flash: &Flash<'_>, gathered: &[Psn]) {
+    pub(in crate::page) fn prefetch_for_copies(&self, flash: &Flash<'_>, gathered: &[Psn]) {
         if flash.backend.is_timed() {
             return;
         }
         let media = flash.backend.media();
         for psn in gathered {
             if let Spare::Data { lpn, .. } = media.spare(*psn) {
-                self.mapping.fetch(lpn.index(), media);
+                self.mapping.prefetch(lpn.index(), media);
             }
         }
     }

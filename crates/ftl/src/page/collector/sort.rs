@@ -14,7 +14,7 @@ use flash::nand::Stream;
 
 use super::Collector;
 use crate::page::block_manager::collection::Collection;
-use crate::page::prefetch::fetch_gathered;
+use crate::page::prefetch::prefetch_gathered;
 use crate::port::Flash;
 
 impl Collection {
@@ -85,7 +85,7 @@ impl Collector<'_> {
         while gathered.len() < room
             && let Some(psn) = valid.next()
         {
-            fetch_gathered(flash, (gathered.last().copied(), psn), &valid, room == 1);
+            prefetch_gathered(flash, (gathered.last().copied(), psn), &valid, room == 1);
             gathered.push(psn);
         }
         let last = gathered[before..].last().copied();

@@ -103,12 +103,12 @@ impl MapClient {
     /// Prefetches for a question about a mapping unit that will follow: the entries of the map unit, and the state of
     /// the translation page.
     #[inline]
-    pub(in crate::page) fn fetch(&self, unit: usize, media: &Media) {
-        self.unit.fetch(unit);
+    pub(in crate::page) fn prefetch(&self, unit: usize, media: &Media) {
+        self.unit.prefetch(unit);
         // A full table has no translation pages.
         if let Some(page) = (unit as u32).checked_div(self.entries) {
             prefetch(self.pages.get(page as usize));
-            media.fetch_image(page);
+            media.prefetch_image(page);
         }
     }
 

@@ -79,7 +79,7 @@ impl Mapping {
         let mut found_units = 0;
         for (lpn, psn) in found.first(end) {
             if let Some(later) = found.peek(lpn.index() + AHEAD) {
-                blocks.table.fetch(later, blocks.layout.locate(later).0);
+                blocks.table.prefetch(later, blocks.layout.locate(later).0);
             }
             found_units += u32::from(lpn.get() < units);
             blocks.table.mark_valid(psn);

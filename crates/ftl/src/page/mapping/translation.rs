@@ -50,7 +50,7 @@ impl Mapping {
         let state = &mut map_client.pages[page as usize];
         state.loading += 1;
         if let Some(image) = state.durable.and_then(|version| flash.backend.media().image(page, version)) {
-            image.fetch();
+            image.prefetch();
         }
         let (superblock, _) = blocks.layout.locate(psn);
         blocks.table.pin(superblock);

@@ -53,11 +53,11 @@ impl<B: Backing> Core<B> {
         }
         self.cmt.cache.allocate(victim, key);
         // The place is taken: if the backing must wait, the step ends here with the cost so far.
-        Ok(self.fetch(task, victim, cost).unwrap_or((cost, None, Next::Step(Stage::Fetch(victim)))))
+        Ok(self.load_block(task, victim, cost).unwrap_or((cost, None, Next::Step(Stage::Load(victim)))))
     }
 
     /// Fills the block from the backing, and answers the question.
-    pub(super) fn fetch(&mut self, task: usize, block: usize, spent: Span) -> Result<StepEffect, Cause> {
+    pub(super) fn load_block(&mut self, task: usize, block: usize, spent: Span) -> Result<StepEffect, Cause> {
         let (tvpn, at) = self.partition.page_of(self.cmt.cache.key(block));
         let flushed = self.cmt.pages.is_locked(self.partition.own_number(tvpn))
             && !(self.shared_loads && self.tasks.waiting.is_loading(tvpn));
@@ -67,12 +67,12 @@ impl<B: Backing> Core<B> {
         }
         let state = &mut self.tasks[task];
         let access = Access { tvpn, loaded: state.page.as_ref(), costs: &self.costs, counters: &mut self.counters };
-        let step = self.backing.fetch(access, at, self.cmt.entries.of_mut(block));
+        let step = self.backing.load_block(access, at, self.cmt.entries.of_mut(block));
         let cost = spent + step.cost;
         match step.outcome {
             StepOutcome::Wait(cause) => Err(cause),
             StepOutcome::Load => {
-                state.stage = Stage::Fetch(block);
+                state.stage = Stage::Load(block);
                 Ok((cost, step.store, Next::Load(tvpn)))
             }
             StepOutcome::Done => {

@@ -29,7 +29,7 @@ pub(super) enum Stage {
     /// Write back the dirty blocks of a page.
     Merge(u32, Option<usize>),
     /// Fill the block.
-    Fetch(usize),
+    Load(usize),
     /// Store a page that the backing chooses.
     Evict,
 }
