@@ -1,6 +1,6 @@
 //! `flashloom explain`: the parts of the requests' latencies.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::num::NonZeroUsize;
 
 use report::{
@@ -16,11 +16,11 @@ use study::watch::explain::OneRequest;
 use study::what_if::{self, Change, Trial, Trouble};
 
 use crate::args::{Form, RunArgs};
-use crate::device::changed;
+use crate::device::{changed, device_of};
 use crate::exit::{Failure, print};
 use crate::machine;
 use crate::progress::Bar;
-use crate::run::{Workloads, opened, perform, session};
+use crate::run::{Outputs, Workloads, announced, failure, opened, say_pages, session};
 
 /// Runs `flashloom explain`. With `what_if` it also runs the settings that act on the largest parts, `jobs` at once.
 pub(crate) fn explain(
@@ -54,12 +54,16 @@ pub(crate) fn explain(
         let remedy = "leave out --seeds, or give it to `flashloom run`";
         return Err(Failure::Input(format!("explain shows the requests of one run; {remedy}")));
     }
-    // The results of the run itself are printed by `flashloom run`.
     let watch = match request {
         Some(_) => Watch::default().journeys(request),
         None => Watch::default().explaining(),
     };
-    let outcome = perform(args, Some(watch), &mut io::sink())?;
+    let device = device_of(args)?;
+    let session = announced(args, &device, Some(watch))?;
+    let mut outputs = Outputs::create(args, &session)?;
+    let outcome = outputs.attach(session).run().map_err(|error| failure(&error, outputs.provenance()))?;
+    let runs = outcome.summaries();
+    say_pages(&outputs.finish(&outcome, &runs)?);
     let watch = outcome.watch.as_ref().expect("somebody watched");
     let one = match request {
         None => None,
@@ -74,7 +78,6 @@ pub(crate) fn explain(
             Some(OneRequest::new(journey.ok_or_else(missing)?, watch.legs()))
         }
     };
-    let runs = outcome.summaries();
     let mut all = Explanation::new(watch.bands(), one, &runs);
     // If requests fail, changed settings are no remedy, and the latencies of the other requests mean little.
     if request.is_none() && args.failures.check(&runs).is_ok() {

@@ -1,5 +1,5 @@
 //! The `flashloom` command. [`flashloom::command`] has the command line.
 
 fn main() -> std::process::ExitCode {
-    flashloom::command(std::env::args_os()).into()
+    flashloom::command_with(std::env::args_os(), None).into()
 }

@@ -5,8 +5,8 @@ mod life;
 mod outputs;
 mod seeds;
 
-use std::io::{self, Write};
-use std::path::Path;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use base::io::PlacementId;
 use base::units::Exact;
@@ -14,9 +14,8 @@ use report::run::{rows, table};
 use report::tables;
 use ssd::QueueId;
 use study::catalogue::{self, Device, WorkloadFile};
-use study::output::publish;
 use study::plan::RunSpec;
-use study::session::{Course, Flow, Outcome, Program, Session, SessionError};
+use study::session::{Course, Flow, Program, Session, SessionError};
 use study::snapshot::State;
 use study::summary::{Provenance, Summary};
 use study::watch::Watch;
@@ -26,9 +25,8 @@ use crate::args::{Form, OutputArgs, RunArgs};
 use crate::device::{device_of, resolved};
 use crate::exit::{Failure, note, print, say};
 use crate::machine;
-use crate::progress::{Bars, now};
 
-use outputs::Outputs;
+pub(crate) use outputs::Outputs;
 
 /// Runs `flashloom run`.
 pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure> {
@@ -39,11 +37,38 @@ pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure
         let remedy = "leave it out, or give --seeds";
         return Err(Failure::Input(format!("{option}: has no effect here: one run keeps no result; {remedy}")));
     }
-    let outcome = perform(args, watch(&args.output), results)?;
+    let device = device_of(args)?;
+    let session = announced(args, &device, watch(&args.output))?;
+    let mut outputs = Outputs::create(args, &session)?;
+    let outcome = outputs.attach(session).run().map_err(|error| failure(&error, outputs.provenance()))?;
+    let summaries = outcome.summaries();
+    let pages = outputs.finish(&outcome, &summaries)?;
+    print_results(args, &summaries, results)?;
+    say_pages(&pages);
     if let (Some(path), Some(timeline)) = (&args.output.timeline, outcome.timeline()) {
         say_timeline(path, timeline);
     }
-    args.failures.check(&outcome.summaries())
+    args.failures.check(&summaries)
+}
+
+/// Prints the results of all stages in the form that the user wants.
+fn print_results(args: &RunArgs, summaries: &[Summary], results: &mut dyn Write) -> Result<(), Failure> {
+    let text = match Form::of(args.output.json, args.output.csv) {
+        Form::Json => Summary::json(summaries),
+        Form::Csv => match summaries {
+            [Summary { life: Some(life), .. }] => tables::life(&life.curve).csv(),
+            _ => rows(summaries).csv(),
+        },
+        Form::Text => summaries.iter().map(table).collect::<Vec<_>>().join("\n\n"),
+    };
+    print(results, &text)
+}
+
+/// Reports the paths of the pages.
+pub(crate) fn say_pages(pages: &[PathBuf]) {
+    for page in pages {
+        say(format_args!("report: {}", page.display()));
+    }
 }
 
 /// Reports the path of the timeline, and the number of events that it leaves out.
@@ -69,14 +94,14 @@ fn watch(output: &OutputArgs) -> Option<Watch> {
     }
 }
 
-/// Runs the workload, observed if `watch` is given; writes and prints the results.
-pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Write) -> Result<Outcome, Failure> {
+/// The session that the arguments describe, observed if `watch` is given. Its device, workloads and state are announced
+/// on the terminal, with the doubts about the workloads.
+pub(crate) fn announced<'a>(args: &RunArgs, device: &'a Device, watch: Option<Watch>) -> Result<Session<'a>, Failure> {
     let tell = args.output.notices();
     tell.check()?;
     life::check(args)?;
-    let device = device_of(args)?;
-    tell.done(|| resolved(&args.device, &device));
-    let mut session = session(args, &device, None);
+    tell.done(|| resolved(&args.device, device));
+    let mut session = session(args, device, None);
     if let Some(watch) = watch {
         session = session.watch(watch);
     }
@@ -96,7 +121,7 @@ pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Wr
     tell.done(|| state(args));
     idle::check(args, session.flows())?;
     session.flows().iter().flat_map(Flow::doubts).for_each(note);
-    report(args, session, |session| session.run(), results)
+    Ok(session)
 }
 
 /// The session that the arguments describe, with its workloads. It starts from `state` if that is given, which must be the state
@@ -226,61 +251,10 @@ pub(crate) fn stem(path: &Path) -> String {
 }
 
 /// The failure for an error of a session, with the command that repeats it.
-fn failure(error: &SessionError, about: &Provenance) -> Failure {
+pub(crate) fn failure(error: &SessionError, about: &Provenance) -> Failure {
     let Provenance { version, commit, device, seed, .. } = about;
     let workload = error.workload().unwrap_or(&about.workload);
     Failure::session(error, || format!("flashloom {version} ({commit}), {device} under {workload}, --seed {seed}"))
-}
-
-/// Runs a session; writes and prints the results.
-fn report(
-    args: &RunArgs,
-    session: Session<'_>,
-    run: impl FnOnce(Session<'_>) -> Result<Outcome, SessionError>,
-    results: &mut dyn Write,
-) -> Result<Outcome, Failure> {
-    let about = session.about();
-    let stages = session.flows().first().map_or(0, Flow::stages);
-    // The output files are created first: a path that cannot be written ends the command before the long run.
-    let mut outputs = Outputs::create(args, &about, stages)?;
-    let mut bars = Bars::new(args.output.notices());
-    let mut session = session.progress(move |progress| bars.show(progress));
-    if let Some(log) = &mut outputs.log {
-        session = session.log(log);
-    }
-    if let Some(mut snapshot) = outputs.snapshot.take() {
-        // A snapshot is complete before the run and took long, so it is kept even if the run fails.
-        session = session.save_snapshot(move |state| {
-            snapshot.fill(|out| state.write(out)).map_err(io::Error::other)?;
-            publish(vec![snapshot], None).map_err(io::Error::other)?.iter().for_each(note);
-            Ok(())
-        });
-    }
-    let start = now();
-    let outcome = run(session).map_err(|error| failure(&error, &about))?;
-    let summaries = outcome.summaries();
-    args.output.notices().done(|| {
-        let (requests, events) = summaries.iter().fold((0, 0), |(r, e), of| (r + of.requests, e + of.events));
-        format!("done in {:.1} s: {requests} requests, {events} events", start.elapsed().as_secs_f64())
-    });
-    let pages = outputs.finish(&outcome, &summaries)?;
-    let text = match Form::of(args.output.json, args.output.csv) {
-        Form::Json => Summary::json(&summaries),
-        Form::Csv => match &summaries[..] {
-            [Summary { life: Some(life), .. }] => tables::life(&life.curve).csv(),
-            _ => rows(&summaries).csv(),
-        },
-        Form::Text => tables(&summaries),
-    };
-    print(results, &text)?;
-    for page in pages {
-        say(format_args!("report: {}", page.display()));
-    }
-    Ok(outcome)
-}
-
-fn tables(summaries: &[Summary]) -> String {
-    summaries.iter().map(table).collect::<Vec<_>>().join("\n\n")
 }
 
 #[cfg(test)]

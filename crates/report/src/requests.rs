@@ -113,7 +113,7 @@ mod tests {
     use parquet::record::RowAccessor;
     use study::oracle::Blank;
     use study::output::{Kind, Outputs, publish};
-    use study::run::Runner;
+    use study::run::Rules;
     use testkit::{List, small};
     use workload::Pacing;
 
@@ -125,7 +125,9 @@ mod tests {
         let mut file = RequestFile::create(out, &Provenance::default()).expect("writable");
         let count = GROUP as u64 + 10;
         let mut source = List::cycle(&[IoKind::Read], count, 8, 256, 0, Pacing::Closed { depth: 8 });
-        Runner::new().log(&mut file).run(&mut small::four_servers(), &mut source, &mut Blank).expect("it runs");
+        Rules { log: Some(&mut file), ..Rules::default() }
+            .run(&mut small::four_servers(), &mut source, &mut Blank)
+            .expect("it runs");
         assert!(!path.exists());
         publish(vec![file.finish().expect("written")], None).expect("named");
 

@@ -9,7 +9,7 @@ use study::config::Document;
 use study::execute::{Program, StudyOutcome};
 use study::oracle::Blank;
 use study::plan::Plan;
-use study::run::{Course, Flow, RunResult, Runner};
+use study::run::{Course, Flow, Rules, RunResult};
 use study::summary::{Provenance, Report, Summary};
 use study::watch::Watch;
 use testkit::{List, requests, small};
@@ -17,7 +17,7 @@ use workload::{Arrival, Pacing};
 
 /// Runs these requests on this drive, background work included, and returns the result.
 pub(crate) fn settled<D: Drive<()>>((mut drive, mut source): (D, List)) -> RunResult {
-    Runner::new().settle(Span::from_secs(10)).run(&mut drive, &mut source, &mut Blank).expect("it runs")
+    Rules::settle(Span::from_secs(10)).run(&mut drive, &mut source, &mut Blank).expect("it runs")
 }
 
 /// Runs two flows on a drive with four servers.
@@ -27,7 +27,7 @@ pub(crate) fn two_flows() -> RunResult {
     for (name, source) in &mut flows {
         all.push(Flow { name: (*name).into(), source, pacing: None, queue: QueueId::default() });
     }
-    Runner::new().run_flows(&mut drive, all, &mut Blank).expect("it runs")
+    Rules::default().run_several(&mut drive, all, &mut Blank).expect("it runs")
 }
 
 /// Runs two flows on a drive with four servers, with a detailed series in intervals of 5 ms.
@@ -35,8 +35,8 @@ pub(crate) fn recorded_flows() -> RunResult {
     let (mut drive, mut flows) = small::two_flows();
     let flow = |(name, source)| Flow { name: String::from(name), source, pacing: None, queue: QueueId::default() };
     let flows = flows.iter_mut().map(|(name, source)| flow((*name, source))).collect();
-    let runner = Runner::new().course(Course { interval: Some(Span::from_ms(5)) });
-    runner.run_flows(&mut drive, flows, &mut Blank).expect("it runs")
+    let rules = Rules { course: Some(Course { interval: Some(Span::from_ms(5)) }), ..Rules::default() };
+    rules.run_several(&mut drive, flows, &mut Blank).expect("it runs")
 }
 
 /// Runs requests of all kinds on a small drive with this observer.
@@ -53,7 +53,7 @@ pub(crate) fn watched(watch: Watch) -> Ssd<()> {
     let mut rng = Rng::stream(5, "window");
     let arrivals = (0..2_000).map(|_| Arrival::new(Time::ZERO, requests::draw(&mut rng, capacity))).collect();
     let mut source = List::new(arrivals, Pacing::Closed { depth: 4 });
-    Runner::new().settle(Span::from_secs(10)).run(&mut drive, &mut source, &mut Blank).expect("it runs");
+    Rules::settle(Span::from_secs(10)).run(&mut drive, &mut source, &mut Blank).expect("it runs");
     drive
 }
 

@@ -22,7 +22,7 @@ pub trait Inspect {
     fn begin(&mut self, _at: Time) {}
 
     /// Tells the observers that the warm-up is over. They keep requests in flight and forget earlier events.
-    fn measure(&mut self, _at: Time) {}
+    fn end_warm_up(&mut self, _at: Time) {}
 
     /// Removes and returns the observer with its records, if there is one.
     fn take_watch(&mut self) -> Option<Watch> {
@@ -89,9 +89,9 @@ impl<S: Sector> Inspect for Ssd<S> {
         }
     }
 
-    fn measure(&mut self, at: Time) {
+    fn end_warm_up(&mut self, at: Time) {
         if let Some(watch) = self.observer_mut::<Watch>() {
-            watch.measure(at);
+            watch.end_warm_up(at);
         }
     }
 

@@ -1,9 +1,9 @@
 //! Runs workloads on drives and measures them.
 //!
 //! A [`session::Session`] is the only way to run a drive. It takes the device, its state, the workloads, the warm-up,
-//! the stop rule, the observers and the checks, and returns a [`session::Outcome`]. Inside the session, [`run::Runner`]
-//! submits the requests of a [`workload::Source`] to an [`ssd::Drive`]; [`oracle`] checks the data, [`reconcile`]
-//! checks the counters. [`summary`] names the numbers of a run for people and programs; other crates make tables and
+//! the stop rule, the observers and the checks, and returns a [`session::Outcome`]. Inside the session, [`run`] submits
+//! the requests of a [`workload::Source`] to an [`ssd::Drive`]; [`oracle`] checks the data, [`reconcile`] checks the
+//! counters. [`summary`] names the numbers of a run for people and programs; other crates make tables and
 //! pages of them. [`config`] reads device and workload files and reports all their faults at once.
 
 pub mod catalogue;

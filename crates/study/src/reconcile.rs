@@ -70,7 +70,7 @@ impl fmt::Display for FailedChecks {
 
 impl std::error::Error for FailedChecks {}
 
-/// All checks of a run. Checks that need an idle device run only if the runner waited for the end of background work
+/// All checks of a run. Checks that need an idle device run only if the run waited for the end of background work
 /// and it ended.
 #[must_use]
 pub fn checks(result: &RunResult) -> Vec<Check> {
@@ -106,7 +106,7 @@ impl Book {
         self.0.push(Check { name, left: left.into(), relation: Relation::AtMost, right: right.into() });
     }
 
-    /// Compares the runner's numbers with the device's counters.
+    /// Compares the run's numbers with the device's counters.
     fn requests(&mut self, result: &RunResult, counted: &Counters) {
         self.equal("requests submitted and completed", result.submitted, result.completed);
         let by_status: u64 = Status::ALL.into_iter().map(|status| result.with_status(status)).sum();
@@ -279,7 +279,7 @@ impl Book {
 mod tests {
     use super::*;
     use crate::oracle::Blank;
-    use crate::run::Runner;
+    use crate::run::Rules;
     use crate::testing::{settled, two_flows};
     use testkit::{Bug, List, small};
     use workload::Pacing;
@@ -303,9 +303,9 @@ mod tests {
     #[test]
     fn a_drive_that_miscounts_is_refused() {
         let mut source = List::cycle(&[IoKind::Write], 100, 8, 256, 0, Pacing::Closed { depth: 1 });
-        let runner = Runner::new().settle(Span::from_secs(1));
+        let rules = Rules::settle(Span::from_secs(1));
         let mut drive = small::four_servers().with(Bug::Miscounts);
-        let result = runner.run(&mut drive, &mut source, &mut Blank).expect("it runs");
+        let result = rules.run(&mut drive, &mut source, &mut Blank).expect("it runs");
         let text = reconcile(&result).expect_err("it miscounts").to_string();
         assert!(text.contains("time of all dies and array time of all commands, in ps: 5000000000 is not"), "{text}");
     }

@@ -58,9 +58,8 @@ use std::io;
 use std::sync::atomic::AtomicBool;
 
 use base::units::{Sectors, Span, Temperature};
-use flash::nand::{Sector, Stamp};
-use ssd::{Drive, Memory, Precondition, Ssd, Storage};
-use workload::Source;
+use flash::nand::Stamp;
+use ssd::{Drive, Memory, Precondition, Storage};
 use workload::trace::TraceOptions;
 
 use crate::catalogue::{Device, WorkloadError, WorkloadFile};
@@ -69,8 +68,7 @@ use crate::life::{Life, LifeError};
 use crate::memory::{self, Limit, Need};
 use crate::oracle::{Blank, Oracle, Payload};
 use crate::plan::RunSpec;
-use crate::reconcile::reconcile;
-use crate::run::{Hooks, RequestLog, RunResult, Runner, Window};
+use crate::run::{RequestLog, Window};
 use crate::summary::Provenance;
 use crate::watch::Watch;
 use crate::worn::WornOutError;
@@ -83,7 +81,7 @@ pub use progress::Progress;
 pub use settings::Program;
 pub use state::Snapshot;
 
-use flow::{FlowStage, Origin};
+use flow::Origin;
 use settings::Settings;
 
 type Keep<'a> = Box<dyn FnOnce(&Snapshot<'_>) -> io::Result<()> + 'a>;
@@ -106,6 +104,8 @@ pub struct Session<'a> {
     alone: Option<usize>,
     /// The life in which the run is a round.
     life: Option<Life>,
+    /// True if another session makes this session as one of several.
+    is_part: bool,
 }
 
 impl<'a> Session<'a> {
@@ -126,6 +126,7 @@ impl<'a> Session<'a> {
             interrupt: None,
             alone: None,
             life: None,
+            is_part: false,
         }
     }
 
@@ -379,23 +380,17 @@ impl<'a> Session<'a> {
     /// If the drive breaks an invariant, for example loses a request.
     pub fn run(mut self) -> Result<Outcome, SessionError> {
         self.check()?;
-        if let Some(round) = self.life_round() {
-            return self.run_life(round);
+        if !self.is_part {
+            if let Some(round) = self.life_round() {
+                return self.run_life(round);
+            }
+            if let Some(device) = self.with_foresight()? {
+                return Session { device: &device, is_part: true, ..self }.run();
+            }
+            if self.settings.fairness {
+                return self.run_with_fairness();
+            }
         }
-        let device = self.with_foresight()?;
-        let mut session = self;
-        if let Some(device) = &device {
-            session.device = device;
-        }
-        let again = session.open_again()?;
-        let mut outcome = session.run_once()?;
-        session.run_alone(&mut outcome, again)?;
-        Ok(outcome)
-    }
-
-    /// Creates a drive with the payload and the observer of the settings, and runs the workloads on it.
-    fn run_once(&mut self) -> Result<Outcome, SessionError> {
-        let granularity = Sectors::new(u64::from(self.device.resolved.geometry.sectors));
         let watch = self.watch.take();
         if let Some(spec) = self.device.resolved.spec.raid.clone() {
             return self.run_raid(&spec, watch);
@@ -404,11 +399,12 @@ impl<'a> Session<'a> {
             return self.run_translation(watch);
         }
         if self.settings.verify {
-            let zone = self.device.resolved.zones.map_or(0, |shape| u64::from(shape.capacity));
-            let oracle = Oracle::blank(granularity).with_zones(Sectors::new(zone * granularity.get()));
-            self.on_new::<Stamp, _>(watch, &mut { oracle })
+            let mut oracle = self.oracle();
+            let mut drive = self.prepared::<Stamp>(watch)?;
+            self.run_stages(&mut drive, &mut oracle)
         } else {
-            self.on_new::<(), _>(watch, &mut Blank)
+            let mut drive = self.prepared::<()>(watch)?;
+            self.run_stages(&mut drive, &mut Blank)
         }
     }
 
@@ -431,165 +427,27 @@ impl<'a> Session<'a> {
         if self.life_round().is_some() {
             return Err(SessionError::Life(LifeError::OwnDrive));
         }
-        self.run_all(drive, payload)
+        self.run_stages(drive, payload)
     }
 
-    fn run_all<S, D, P>(&mut self, drive: &mut D, payload: &mut P) -> Result<Outcome, SessionError>
-    where
-        D: Drive<S> + Inspect,
-        P: Payload<S>,
-    {
-        if self.flows.is_empty() {
-            return Err(SessionError::NoFlow);
-        }
-        let about = self.about();
-        let mut flows = std::mem::take(&mut self.flows);
-        let first = flows.remove(0);
-        if let Some(name) = flow::of_several_stages(&first, &flows) {
-            return Err(SessionError::SeveralStages { workload: name.to_owned() });
-        }
-        payload.begin(drive.history());
-        drive.begin(drive.counters().at);
-        let several = first.parts.len() > 1;
-        let asked = self.settings.window;
-        self.settings.window = first.window(asked);
-        // Several stages share the end of the session; a single stage may have an end of its own.
-        let stop = if several { asked.stop } else { self.settings.window.stop };
-        let mut measurements: Vec<Measurement> = Vec::new();
-        let (mut load, mut next_tag) = (IssueSettings { pacing: first.pacing, queue: first.queue, others: flows }, 0);
-        for mut part in first.parts {
-            if !measurements.is_empty() {
-                // A stage after the first has a warm-up of its own, and an end of its own unless the session has one.
-                self.settings.window = asked.next(self.settings.window.stop, &part.measured);
-                if self.is_over() {
-                    break;
-                }
-            }
-            let mut about = about.clone();
-            if several {
-                about.workload.clone_from(&part.name);
-            }
-            let stage = measurements.len() + self.alone.unwrap_or(0);
-            let result =
-                self.measure(drive, &mut part, &mut load, payload, StagePosition { stage, next_tag, about: &about })?;
-            next_tag += result.warmed_up + result.submitted;
-            self.use_up(&result);
-            let long = result.detailed.as_ref().and_then(|(course, series)| course.note(series));
-            let notes =
-                part.source.notes().into_iter().chain(load.others.iter().flat_map(Flow::notes)).chain(long).collect();
-            measurements.push(Measurement {
-                energy: drive.energy(&result.counters()),
-                explained: drive.explained(),
-                erase_counts: drive.erase_counts(),
-                slc_erase_counts: drive.slc_erase_counts(),
-                geometry: drive.geometry(),
-                power_draw: drive.power_draw(),
-                mount: drive.mount_time(),
-                verified: payload.verified(),
-                about,
-                result,
-                alone: Vec::new(),
-                life: None,
-                notes,
-            });
-        }
-        if let (Stop::Requests(limit), Stop::Requests(left @ 1..)) = (stop, self.settings.window.stop)
-            && let Some(last) = measurements.last_mut()
-        {
-            let ran = limit.saturating_sub(left);
-            let note = format!("the workload ended after {ran} requests: the limit of {limit} was not reached");
-            last.notes.push(note);
-        }
-        if self.settings.check_drive {
-            drive.check();
-        }
-        Ok(Outcome { measurements, watch: drive.take_watch() })
+    /// The oracle of a new drive.
+    fn oracle(&self) -> Oracle {
+        let resolved = &self.device.resolved;
+        let granularity = Sectors::new(u64::from(resolved.geometry.sectors));
+        let zone = resolved.zones.map_or(0, |shape| u64::from(shape.capacity));
+        Oracle::blank(granularity).with_zones(Sectors::new(zone * granularity.get()))
     }
 
-    fn on_new<S: Sector, P: Payload<S>>(
-        &mut self,
-        watch: Option<Watch>,
-        payload: &mut P,
-    ) -> Result<Outcome, SessionError> {
-        let mut drive: Ssd<S> = self.prepared(watch)?;
-        self.run_all(&mut drive, payload)
+    /// A session on the same device that this session makes as one of several. It reports its progress to this session's
+    /// caller, and can be interrupted in the same way.
+    fn part<'p>(&'p mut self, settings: Settings, flows: Vec<Flow<'p>>) -> Session<'p> {
+        let mut part =
+            Session { settings, flows, interrupt: self.interrupt, is_part: true, ..Session::new(self.device) };
+        if let Some(progress) = &mut self.progress {
+            part.progress = Some(Box::new(progress));
+        }
+        part
     }
-
-    /// Runs one stage of the first workload and the flows beside it.
-    fn measure<S, D, P>(
-        &mut self,
-        drive: &mut D,
-        part: &mut FlowStage<'a>,
-        load: &mut IssueSettings<'a>,
-        payload: &mut P,
-        at: StagePosition<'_>,
-    ) -> Result<RunResult, SessionError>
-    where
-        D: Drive<S> + Inspect,
-        P: Payload<S>,
-    {
-        let StagePosition { stage, next_tag, about } = at;
-        let others = load.others.iter().flat_map(|flow| &flow.parts);
-        let sources = std::iter::once(&*part).chain(others).flat_map(FlowStage::sources);
-        let hint: Option<u64> = sources.map(Source::len_hint).sum();
-        let requests = match (hint, self.settings.window.stop) {
-            (Some(hint), Stop::Requests(limit)) => Some(hint.min(limit)),
-            (None, Stop::Requests(limit)) => Some(limit),
-            (hint, _) => hint,
-        };
-        let progress = &mut self.progress;
-        let mut tell = |run| {
-            if let Some(progress) = progress {
-                progress(Progress::Running { stage, run, requests });
-            }
-        };
-        let mut runner = Runner::new().settle(self.settings.settle).first_tag(next_tag).progress(&mut tell);
-        runner = runner.warm_up(self.settings.window.warm_up).stop(self.settings.window.stop);
-        if let Some(interrupt) = self.interrupt {
-            runner = runner.interrupt(interrupt);
-        }
-        if let Some(log) = &mut self.log {
-            runner = runner.log(&mut **log);
-        }
-        if let Some(course) = self.settings.course {
-            runner = runner.course(course);
-        }
-        if let Some(factor) = self.settings.time_scale {
-            runner = runner.time_scale(factor);
-        }
-        runner = runner.life(self.life.as_mut());
-        let hooks = Hooks { measure: D::measure, bad_blocks: D::bad_blocks, erases: D::erase_counts };
-        let result = if load.others.is_empty() && self.alone.is_none() && part.beside.is_none() {
-            if let Some(pacing) = load.pacing {
-                runner = runner.pacing(pacing);
-            }
-            runner.queue(load.queue).run_observed(drive, &mut *part.source, payload, hooks)
-        } else {
-            let mut flows = part.running(&about.workload, None, load.pacing, load.queue);
-            flows.extend(load.others.iter_mut().flat_map(Flow::running));
-            runner.run_flows_observed(drive, flows, payload, hooks)
-        };
-        let workload = || about.workload.clone();
-        let result = result.map_err(|error| SessionError::Run { error: Box::new(error), workload: workload() })?;
-        match reconcile(&result) {
-            Ok(()) => Ok(result),
-            Err(error) => Err(SessionError::Books { error, workload: workload() }),
-        }
-    }
-}
-
-/// The pacings, queues and seeds with which the stages of the first workload and the flows beside them are issued.
-struct IssueSettings<'a> {
-    pacing: Option<workload::Pacing>,
-    queue: ssd::QueueId,
-    others: Vec<Flow<'a>>,
-}
-
-#[derive(Clone, Copy)]
-struct StagePosition<'b> {
-    stage: usize,
-    next_tag: ssd::Tag,
-    about: &'b Provenance,
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use ssd::{Counters, Drive, QueueId};
 use testkit::{FixedDrive, List, small};
 
 use crate::oracle::Blank;
-use crate::run::{Flow, RunResult, Runner};
+use crate::run::{Flow, Rules, RunResult};
 use crate::summary::{Provenance, Report, Summary};
 
 /// Counters of a drive that has been idle up to `at`.
@@ -15,7 +15,7 @@ pub(crate) fn counters_at(at: Time) -> Counters {
 
 /// Runs these requests on this drive, background work included, and returns the result.
 pub(crate) fn settled<D: Drive<()>>((mut drive, mut source): (D, List)) -> RunResult {
-    Runner::new().settle(Span::from_secs(10)).run(&mut drive, &mut source, &mut Blank).expect("it runs")
+    Rules::settle(Span::from_secs(10)).run(&mut drive, &mut source, &mut Blank).expect("it runs")
 }
 
 /// The result of a run of two flows on a drive with four servers.
@@ -23,7 +23,7 @@ pub(crate) fn two_flows() -> RunResult {
     let (mut drive, mut flows) = small::two_flows();
     let flow = |(name, source)| Flow { name: String::from(name), source, pacing: None, queue: QueueId::default() };
     let flows = flows.iter_mut().map(|(name, source)| flow((*name, source))).collect();
-    Runner::new().settle(Span::from_secs(10)).run_flows(&mut drive, flows, &mut Blank).expect("it runs")
+    Rules::settle(Span::from_secs(10)).run_several(&mut drive, flows, &mut Blank).expect("it runs")
 }
 
 /// The summary of a result without observer.

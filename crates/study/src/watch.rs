@@ -85,12 +85,12 @@ impl Watch {
     }
 
     /// Ends the warm-up: keeps requests in flight, forgets earlier events, and counts times from `at`.
-    pub fn measure(&mut self, at: Time) {
+    pub fn end_warm_up(&mut self, at: Time) {
         if let Some(timeline) = &mut self.timeline {
-            timeline.measure(at);
+            timeline.end_warm_up(at);
         }
         if let Some(journeys) = &mut self.journeys {
-            journeys.measure();
+            journeys.end_warm_up();
         }
     }
 

@@ -17,7 +17,7 @@ use flash::backend::Cause;
 use flash::nand::Part;
 use ssd::{Completion, Drive, Precondition, QueueId, Request, Spec, Ssd};
 use study::oracle::Blank;
-use study::run::{Flow, Runner};
+use study::run::{Flow, Rules};
 use testkit::List;
 use workload::{Arrival, Pacing};
 
@@ -323,13 +323,13 @@ fn flows(flows: u64, pacing: Pacing) -> Cost {
     let flow = |(i, source)| Flow { name: format!("{i}"), source, pacing: None, queue: QueueId::default() };
     let all = sources.iter_mut().map(|source| source as &mut dyn workload::Source).enumerate().map(flow).collect();
     let before = (steps::counted(), commands(&drive));
-    let result = Runner::new().run_flows(&mut drive, all, &mut Blank).expect("it runs");
+    let result = Rules::default().run_several(&mut drive, all, &mut Blank).expect("it runs");
     let each = |grown: f64| grown / result.completed as f64;
     Cost { steps: each((steps::counted() - before.0) as f64), commands: each(commands(&drive) - before.1) }
 }
 
 #[test]
-fn the_runner_does_no_more_for_a_request_with_more_flows() {
+fn a_run_does_no_more_for_a_request_with_more_flows() {
     let depth = |flows: u64| Pacing::Closed { depth: (64 / flows) as u32 };
     judge("closed flows", &[1, 8, 64].map(|count| (count, flows(count, depth(count)))));
     judge("open flows", &[1, 8, 64].map(|count| (count, flows(count, Pacing::Open))));

@@ -77,7 +77,12 @@ where
     let stages = (1..=stages).map(|n| Stage::alone(format!("part {n}"), mix())).collect();
     let flow = Flow::new(Workload::of(stages, toml::Table::new())).named("mix");
     let session = session(&args, &device, None).flow(flow.pacing(args.issue.pacing()));
-    report(&args, session, |session| session.run_on(&mut drive, payload), &mut results)?;
+    let mut outputs = Outputs::create(&args, &session)?;
+    let outcome = outputs.attach(session).run_on(&mut drive, payload);
+    let outcome = outcome.map_err(|error| failure(&error, outputs.provenance()))?;
+    let summaries = outcome.summaries();
+    outputs.finish(&outcome, &summaries)?;
+    print_results(&args, &summaries, &mut results)?;
     Ok(String::from_utf8(results).expect("text"))
 }
 

@@ -92,7 +92,7 @@ mod tests {
     use ssd::Ssd;
     use study::inspect::Inspect;
     use study::oracle::Blank;
-    use study::run::Runner;
+    use study::run::Rules;
     use study::summary::Provenance;
     use testkit::{List, small};
 
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn the_power_over_the_time_is_the_energy() {
         for (mut drive, mut source) in [small::with_log_blocks(), small::with_slc()] as [(Ssd<()>, List); 2] {
-            let result = Runner::new().run(&mut drive, &mut source, &mut Blank).expect("it runs");
+            let result = Rules::default().run(&mut drive, &mut source, &mut Blank).expect("it runs");
             let (about, draw) = (Provenance::default(), drive.power_draw());
             let report = Report { power_draw: Some(&draw), ..Report::new(&about, &result) };
             let Some(Figure { chart: Chart::Lines { lines, .. }, .. }) = power_figure(&report) else { panic!("lines") };

@@ -50,7 +50,7 @@ mod tests {
 
     use super::*;
     use crate::oracle::Blank;
-    use crate::run::{Flow, RunResult, Runner, WarmUp};
+    use crate::run::{Flow, Rules, RunResult, WarmUp};
     use crate::summary::percentile;
     use crate::testing::{summary, two_flows};
 
@@ -59,8 +59,8 @@ mod tests {
         let (mut drive, mut flows) = small::two_flows();
         let flow = |(name, source)| Flow { name: String::from(name), source, pacing: None, queue: QueueId::default() };
         let flows = flows.iter_mut().map(|(name, source)| flow((*name, source))).collect();
-        let runner = Runner::new().settle(Span::from_secs(10)).course(Course { interval }).warm_up(warm_up);
-        runner.run_flows(&mut drive, flows, &mut Blank).expect("it runs")
+        let rules = Rules { course: Some(Course { interval }), warm_up, ..Rules::settle(Span::from_secs(10)) };
+        rules.run_several(&mut drive, flows, &mut Blank).expect("it runs")
     }
 
     #[test]

@@ -58,6 +58,8 @@ pub(super) struct Flight<'a, 'l, S, D, P> {
     settled: Option<SteadyResult>,
     /// The life that records the drive's wear, if the run is a round of one.
     wear: Option<WearWatch<'l, D>>,
+    /// The longest time that background work may take after the last completion.
+    settle: Option<Span>,
     first_tag: Tag,
     scale: Option<f64>,
     interrupt: Option<&'l AtomicBool>,
@@ -90,7 +92,7 @@ struct Warm<'l, D> {
     /// The request log, which begins with the measurement.
     log: Option<&'l mut dyn RequestLog>,
     /// Called when the warm-up ends.
-    measure: fn(&mut D, Time),
+    end_warm_up: fn(&mut D, Time),
 }
 
 /// A tag's contribution to the ledger: scrambled, so that two wrong tags do not cancel each other.
@@ -123,7 +125,7 @@ pub(super) trait Flows {
     fn completed<S>(&mut self, completion: &Completion<S>) -> u16;
 
     /// Ends the warm-up: requests in flight count, earlier ones do not.
-    fn measure(&mut self) {}
+    fn end_warm_up(&mut self) {}
 }
 
 /// The only flow of a run, whose results are those of the run.
@@ -138,13 +140,21 @@ impl Flows for SingleFlow {
 
 impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
     /// Creates the state of a run with this many flows, or with one workload if `flows` is zero.
-    pub(super) fn new(rules: Rules<'l>, drive: &'a mut D, payload: &'a mut P, hooks: Hooks<D>, flows: usize) -> Self {
+    pub(super) fn new(
+        rules: Rules<'l>,
+        drive: &'a mut D,
+        payload: &'a mut P,
+        hooks: Hooks<'l, D>,
+        flows: usize,
+    ) -> Self {
         let before = drive.counters();
         let capacity = drive.capacity();
-        let measure = hooks.measure;
-        let warm =
-            |amount| Warm { target: RunTarget::new(amount, before.at, capacity), rounds: None, log: None, measure };
-        let warm = |amount: Amount| (!amount.is_nothing()).then(|| warm(amount));
+        let end_warm_up = hooks.end_warm_up;
+        let until = |target, rounds| Some(Warm { target, rounds, log: None, end_warm_up });
+        let warm = |amount: Amount| match amount.is_nothing() {
+            true => None,
+            false => until(RunTarget::new(amount, before.at, capacity), None),
+        };
         let rounds = |rule| Some(Rounds::new(rule, capacity, before.clone()));
         let mut flight = Self {
             capacity: drive.capacity(),
@@ -162,13 +172,12 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
                 WarmUp::Time(span) => warm(Amount::Time(span)),
                 WarmUp::Bytes(bytes) => warm(Amount::Bytes(bytes)),
                 WarmUp::Capacities(times) => warm(Amount::Capacities(times)),
-                WarmUp::Steady(rule) => {
-                    Some(Warm { target: RunTarget::NEVER, rounds: rounds(rule), log: None, measure })
-                }
+                WarmUp::Steady(rule) => until(RunTarget::NEVER, rounds(rule)),
             },
             warmed: 0,
             settled: None,
-            wear: rules.life.map(|life| WearWatch::new(life, hooks)),
+            wear: WearWatch::new(hooks),
+            settle: rules.settle,
             first_tag: rules.first_tag,
             scale: rules.time_scale,
             interrupt: rules.interrupt,
@@ -213,13 +222,13 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
 
     /// Ends the warm-up. Requests in flight continue and are the first to be measured.
     #[cold]
-    fn measure(&mut self, flows: &mut impl Flows) {
-        let Some(Warm { log, measure, rounds, .. }) = self.warm_up.take() else { return };
+    fn end_warm_up(&mut self, flows: &mut impl Flows) {
+        let Some(Warm { log, end_warm_up, rounds, .. }) = self.warm_up.take() else { return };
         self.settled = rounds.map(Rounds::end);
         self.warmed = self.result.completed;
         self.log = log;
-        measure(self.drive, self.now);
-        flows.measure();
+        end_warm_up(self.drive, self.now);
+        flows.end_warm_up();
         // The numbering of tags continues.
         self.first_tag += self.result.submitted - self.outstanding;
         self.result = RunSums::with_under_way(self.outstanding);
@@ -250,29 +259,22 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         depth: u32,
         until: Time,
     ) -> Result<(), RunError> {
-        let mut coming = AnnouncedRequests::default();
-        let done = self.keep_up(source, &mut coming, (queue, depth), until);
-        coming.settle(source);
-        done
-    }
-
-    fn keep_up<W: Source + ?Sized>(
-        &mut self,
-        source: &mut W,
-        coming: &mut AnnouncedRequests,
-        (queue, depth): (QueueId, u32),
-        until: Time,
-    ) -> Result<(), RunError> {
-        let mut more = true;
-        while more && self.outstanding < u64::from(depth) {
-            more = self.submit_next(source, coming, queue, until)?;
-        }
-        while self.outstanding > 0 {
-            let finished = self.advance(Time::MAX, &mut SingleFlow)?;
-            for _ in 0..finished {
-                more = more && self.submit_next(source, coming, queue, until)?;
+        let (mut coming, mut more) = (AnnouncedRequests::default(), true);
+        let mut free = u64::from(depth);
+        loop {
+            while more && free > 0 {
+                match self.next_request(source, &mut coming, queue, until)? {
+                    Some((io, queue)) => self.submit(io, queue)?,
+                    None => more = false,
+                }
+                free -= 1;
             }
+            if self.outstanding == 0 {
+                break;
+            }
+            free = self.advance(Time::MAX, &mut SingleFlow)?;
         }
+        coming.settle(source);
         Ok(())
     }
 
@@ -322,26 +324,24 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         Ok(())
     }
 
-    /// Submits the next request of the source. Returns false if there is none or it arrives after `until`.
+    /// The next request of a closed loop and its queue. `None` if the source has no more, or the loop ends at `until`.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Every request of a closed loop passes here.
-    pub(super) fn submit_next<W: Source + ?Sized>(
+    pub(super) fn next_request<W: Source + ?Sized>(
         &mut self,
         source: &mut W,
         coming: &mut AnnouncedRequests,
         queue: QueueId,
         until: Time,
-    ) -> Result<bool, RunError> {
+    ) -> Result<Option<(Io, QueueId)>, RunError> {
         if self.left == 0 || self.now >= until.min(self.stop_at) {
-            return Ok(false);
+            return Ok(None);
         }
         if let Some(io) = coming.next(source, self.drive, self.payload) {
-            self.submit_here(io, queue)?;
-            return Ok(true);
+            return Ok(Some((io, queue)));
         }
-        let Some(next) = source.next()? else { return Ok(false) };
-        self.submit(next.io, self.named(next.queue, queue)?)?;
-        Ok(true)
+        let Some(next) = source.next()? else { return Ok(None) };
+        Ok(Some((next.io, self.named(next.queue, queue)?)))
     }
 
     /// The queue that the source names for a request; if it names none, that of the flow.
@@ -352,15 +352,10 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         if queue.index() < queues { Ok(queue) } else { Err(RunError::NoQueue { queue, queues }) }
     }
 
-    #[inline(never)]
-    pub(super) fn submit(&mut self, io: Io, queue: QueueId) -> Result<(), RunError> {
-        self.submit_here(io, queue)
-    }
-
-    /// Submits a request that a closed loop has drawn ahead. Inlined, to save a call.
+    /// Submits a request.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Most requests of a closed loop pass here.
-    fn submit_here(&mut self, io: Io, queue: QueueId) -> Result<(), RunError> {
+    #[allow(clippy::inline_always)] // Every request passes here.
+    pub(super) fn submit(&mut self, io: Io, queue: QueueId) -> Result<(), RunError> {
         let tag = self.first_tag + self.result.submitted;
         if io.end().get() > self.capacity.get() {
             return Err(RunError::BeyondCapacity { tag, io, capacity: self.capacity });
@@ -410,7 +405,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         }
         if self.warm_up.is_some() {
             if self.is_warm() {
-                self.measure(flows);
+                self.end_warm_up(flows);
             }
         } else if due.is_some_and(|due| self.now >= due) {
             self.close();
@@ -530,12 +525,8 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         RunError::EndOfTime { outstanding: self.outstanding, last_sign: self.last_sign.0 }
     }
 
-    pub(super) fn finish(
-        mut self,
-        pacing: Pacing,
-        settle: Option<Span>,
-        flows: Vec<FlowResult>,
-    ) -> Result<RunResult, RunError> {
+    /// Ends the run and returns its result.
+    pub(super) fn finish(mut self, pacing: Pacing, flows: Vec<FlowResult>) -> Result<RunResult, RunError> {
         let warming = self.warm_up.is_some();
         if warming || self.warmed > 0 && self.result.submitted == 0 {
             let requests = if warming { self.result.completed } else { self.warmed };
@@ -556,7 +547,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         if let Some((_, series)) = &mut self.detailed {
             series.finish(after.clone());
         }
-        let settled = settle.and_then(|at_most| self.settle(at_most));
+        let settled = self.settle.and_then(|at_most| self.settle(at_most));
         if [Some(&after), settled.as_ref()].into_iter().flatten().any(is_beyond_telling) {
             return Err(RunError::BusyTime);
         }

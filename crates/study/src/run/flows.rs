@@ -1,4 +1,4 @@
-//! Several flows at once: tenants of one drive, each with its own pacing, queue and results.
+//! FlowSet flows at once: tenants of one drive, each with its own pacing, queue and results.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -13,6 +13,7 @@ use super::coming::AnnouncedRequests;
 use super::error::{RunError, too_late};
 use super::flight::{Flight, Flows};
 use super::result::{FlowResult, RunSums};
+use super::rules::Rules;
 use super::time::{arrival, until};
 use crate::oracle::Payload;
 
@@ -28,7 +29,13 @@ pub struct Flow<'a> {
     pub queue: QueueId,
 }
 
-impl Flow<'_> {
+impl<'a> Flow<'a> {
+    /// The flow of a source, with the source's own pacing, in the first queue.
+    #[must_use]
+    pub fn of(source: &'a mut dyn Source) -> Self {
+        Self { name: String::new(), source, pacing: None, queue: QueueId::default() }
+    }
+
     /// The pacing of the requests.
     #[must_use]
     pub fn pacing(&self) -> Pacing {
@@ -107,7 +114,7 @@ pub(super) struct FlowSet<'a> {
 }
 
 impl<'a> FlowSet<'a> {
-    pub(super) fn new(flows: Vec<Flow<'a>>, start: Time, first: Tag, scale: Option<f64>) -> Self {
+    pub(super) fn new(flows: Vec<Flow<'a>>, start: Time, rules: &Rules<'_>) -> Self {
         let state = |flow: Flow<'a>| FlowState {
             pacing: flow.pacing(),
             pause: Pause { think: flow.source.think(), since: 0, is_on: false },
@@ -121,7 +128,7 @@ impl<'a> FlowSet<'a> {
             coming: AnnouncedRequests::default(),
             collected: RunSums::default(),
         };
-        let window = FlightWindow { first, flows: VecDeque::new() };
+        let window = FlightWindow { first: rules.first_tag, flows: VecDeque::new() };
         let flows: Vec<FlowState<'a>> = flows.into_iter().map(state).collect();
         let open = flows.iter().all(|state| state.pacing == Pacing::Open);
         Self {
@@ -130,14 +137,14 @@ impl<'a> FlowSet<'a> {
             window,
             completed: Vec::new(),
             start,
-            scale,
+            scale: rules.time_scale,
             open,
             is_bounded_round: false,
         }
     }
 
-    /// Fetches the next request of an open loop or a replay.
-    fn fetch(&mut self, i: usize, now: Time) -> Result<(), RunError> {
+    /// Draws the next request of an open loop or a replay.
+    fn draw(&mut self, i: usize, now: Time) -> Result<(), RunError> {
         let state = &mut self.flows[i];
         state.next = match state.flow.source.next()? {
             None => None,
@@ -222,7 +229,7 @@ impl Flows for FlowSet<'_> {
         flow
     }
 
-    fn measure(&mut self) {
+    fn end_warm_up(&mut self) {
         for FlowState { outstanding, collected, .. } in &mut self.flows {
             *collected = RunSums::with_under_way(*outstanding);
         }
@@ -233,18 +240,9 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
     /// Runs all flows to their ends.
     pub(super) fn several(&mut self, several: &mut FlowSet<'_>) -> Result<(), RunError> {
         several.is_bounded_round = self.is_bounded_round();
-        let done = self.run_all(several);
-        self.next_at = several.due().map(|(at, _)| at);
-        for FlowState { coming, flow, .. } in &mut several.flows {
-            coming.settle(&mut *flow.source);
-        }
-        done
-    }
-
-    fn run_all(&mut self, several: &mut FlowSet<'_>) -> Result<(), RunError> {
         for i in 0..several.flows.len() {
             if !matches!(several.flows[i].pacing, Pacing::Closed { .. }) {
-                several.fetch(i, self.now)?;
+                several.draw(i, self.now)?;
             }
         }
         for i in 0..several.flows.len() {
@@ -280,7 +278,7 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
                 if several.open {
                     self.result.arrived(self.now, self.outstanding);
                 }
-                several.fetch(i, self.now)?;
+                several.draw(i, self.now)?;
                 continue;
             }
             if self.outstanding == 0 && due.is_none() {
@@ -295,6 +293,10 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
             several.completed = completed;
         }
         self.result.inversions = several.flows.iter().map(|state| state.collected.inversions).sum();
+        self.next_at = several.due().map(|(at, _)| at);
+        for FlowState { coming, flow, .. } in &mut several.flows {
+            coming.settle(&mut *flow.source);
+        }
         Ok(())
     }
 
@@ -310,7 +312,7 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
             self.submit(io, self.named(queue, flow.queue)?)?;
             several.submitted(i);
             self.submitted(i);
-            several.fetch(i, self.now)?;
+            several.draw(i, self.now)?;
             return Ok(true);
         }
         let Pacing::Closed { depth } = *pacing else { return Ok(false) };
@@ -323,10 +325,11 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
             }
             return Ok(false);
         }
-        *over = !self.submit_next(&mut *flow.source, coming, flow.queue, *until)?;
-        if *over {
+        let Some((io, queue)) = self.next_request(&mut *flow.source, coming, flow.queue, *until)? else {
+            *over = true;
             return Ok(false);
-        }
+        };
+        self.submit(io, queue)?;
         several.submitted(i);
         self.submitted(i);
         Ok(true)

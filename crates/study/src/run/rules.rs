@@ -8,7 +8,6 @@ use workload::measure::Amount;
 
 use super::course::Course;
 use super::record::{Progress, RequestLog};
-use crate::life::Life;
 use crate::steady::{Metric, WINDOW};
 
 /// The part of a workload that runs before the measurement.
@@ -109,18 +108,42 @@ impl Steady {
     }
 }
 
-/// The rules of a run, independent of its flows.
+/// The rules of a run, independent of its flows. By default a run is measured from the first request of its workload to the
+/// last, and nothing is recorded beside its results.
 #[derive(Default)]
-pub(super) struct Rules<'a> {
-    pub(super) warm_up: WarmUp,
-    pub(super) stop: Stop,
-    pub(super) first_tag: Tag,
-    pub(super) time_scale: Option<f64>,
-    /// The detailed time series, if one is asked for.
-    pub(super) course: Option<Course>,
-    /// The life that records the drive's wear.
-    pub(super) life: Option<&'a mut Life>,
-    pub(super) interrupt: Option<&'a AtomicBool>,
-    pub(super) log: Option<&'a mut dyn RequestLog>,
-    pub(super) progress: Option<&'a mut dyn FnMut(Progress)>,
+pub struct Rules<'a> {
+    /// The part of the workload before the measurement. Submission does not pause when the warm-up ends: requests in flight at
+    /// that moment are measured, earlier ones are not.
+    pub warm_up: WarmUp,
+    /// The end of submission.
+    pub stop: Stop,
+    /// The longest time for which the device may finish its background work after the last completion, so that its counters can
+    /// be reconciled exactly. This time is no part of the run.
+    pub settle: Option<Span>,
+    /// The number of the first request, so that consecutive runs on one device have distinct tags.
+    pub first_tag: Tag,
+    /// A factor, above zero, by which all times of arrival are multiplied: 0.5 plays a trace twice as fast.
+    pub time_scale: Option<f64>,
+    /// The detailed time series, if one is wanted. No other result changes.
+    pub course: Option<Course>,
+    /// Becomes true to end the run with [`RunError::Interrupted`](super::RunError::Interrupted).
+    pub interrupt: Option<&'a AtomicBool>,
+    /// The log of every measured request.
+    pub log: Option<&'a mut dyn RequestLog>,
+    /// Called after every few thousand requests.
+    pub progress: Option<&'a mut dyn FnMut(Progress)>,
+}
+
+impl Rules<'_> {
+    /// The rules of a run that ends after this many requests of all flows together.
+    #[must_use]
+    pub fn limit(requests: u64) -> Self {
+        Self { stop: Stop::Requests(requests), ..Self::default() }
+    }
+
+    /// The rules of a run after which the device may finish its background work for this long.
+    #[must_use]
+    pub fn settle(at_most: Span) -> Self {
+        Self { settle: Some(at_most), ..Self::default() }
+    }
 }

@@ -1,4 +1,4 @@
-//! Tests of the runner with a drive whose numbers follow from a formula.
+//! Tests of runs with a drive whose numbers follow from a formula.
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Time};
@@ -22,8 +22,9 @@ fn closed(kinds: &[IoKind], count: u64, depth: u32) -> List {
 fn a_closed_loop_keeps_its_depth_outstanding() {
     // Four servers of 100 us: a single request does not wait, sixteen wait for three rounds.
     for (depth, queue_wait_us, span_us) in [(1, 0, 40_000), (4, 0, 10_000), (16, 300, 10_000)] {
-        let result =
-            Runner::new().run(&mut small::four_servers(), &mut closed(READ, 400, depth), &mut Blank).expect("it runs");
+        let result = Rules::default()
+            .run(&mut small::four_servers(), &mut closed(READ, 400, depth), &mut Blank)
+            .expect("it runs");
         let reads = result.kind(IoKind::Read);
         assert_eq!(result.span(), Span::from_us(span_us), "depth {depth}");
         assert_eq!(reads.queue_wait.max(), Some(Span::from_us(queue_wait_us)), "depth {depth}");
@@ -35,7 +36,8 @@ fn a_closed_loop_keeps_its_depth_outstanding() {
 
 #[test]
 fn throughput_of_less_than_a_second_is_finite() {
-    let result = Runner::new().run(&mut small::four_servers(), &mut closed(READ, 400, 4), &mut Blank).expect("it runs");
+    let result =
+        Rules::default().run(&mut small::four_servers(), &mut closed(READ, 400, 4), &mut Blank).expect("it runs");
     assert_eq!(result.requests_per_second(), Some(40_000.0));
     assert_eq!(result.throughput(IoKind::Read), Some(40_000.0 * 4096.0));
     assert_eq!(result.throughput(IoKind::Write), None);
@@ -45,14 +47,15 @@ fn throughput_of_less_than_a_second_is_finite() {
 fn an_open_loop_submits_at_the_times_of_arrival() {
     // One request per 10 us against 25 us per request: the last request waits longest.
     let mut source = List::cycle(READ, 100, 8, 256, 10_000_000, Pacing::Open);
-    let result = Runner::new().run(&mut small::four_servers(), &mut source, &mut Blank).expect("it runs");
+    let result = Rules::default().run(&mut small::four_servers(), &mut source, &mut Blank).expect("it runs");
     assert_eq!(result.span(), Span::from_us(2_530));
     assert_eq!(result.kind(IoKind::Read).latency.min(), Some(Span::from_us(100)));
     assert_eq!(result.kind(IoKind::Read).latency.max(), Some(Span::from_us(2_530 - 990)));
     // Arrivals are three times as far apart, so no request waits.
     let mut source = List::cycle(READ, 100, 8, 256, 10_000_000, Pacing::Open);
-    let result =
-        Runner::new().time_scale(3.0).run(&mut small::four_servers(), &mut source, &mut Blank).expect("it runs");
+    let result = Rules { time_scale: Some(3.0), ..Rules::default() }
+        .run(&mut small::four_servers(), &mut source, &mut Blank)
+        .expect("it runs");
     assert_eq!(result.kind(IoKind::Read).queue_wait.max(), Some(Span::ZERO));
     assert_eq!(result.span(), Span::from_us(99 * 30 + 100));
 }
@@ -61,7 +64,7 @@ fn an_open_loop_submits_at_the_times_of_arrival() {
 fn arrivals_out_of_order_are_counted_and_served() {
     let at = |us: u64| Arrival::new(Time::from_ps(us * 1_000_000), Io::new(IoKind::Read, Lba::new(0), Sectors::new(1)));
     let mut source = List::new(vec![at(0), at(500), at(400), at(600)], Pacing::Open);
-    let result = Runner::new().run(&mut small::four_servers(), &mut source, &mut Blank).expect("it runs");
+    let result = Rules::default().run(&mut small::four_servers(), &mut source, &mut Blank).expect("it runs");
     assert_eq!((result.inversions, result.completed), (1, 4));
 }
 
@@ -77,8 +80,8 @@ fn a_replayed_request_waits_for_its_time_and_for_a_worker() {
     ] {
         let mut log = Vec::new();
         let mut source = List::new(arrivals.clone(), pacing);
-        let runner = Runner::new().log(&mut log);
-        let result = runner.run(&mut small::four_servers(), &mut source, &mut Blank).expect("it runs");
+        let rules = Rules { log: Some(&mut log), ..Rules::default() };
+        let result = rules.run(&mut small::four_servers(), &mut source, &mut Blank).expect("it runs");
         assert_eq!((result.completed, result.inversions), (3, 0), "{pacing:?}");
         assert_eq!(result.span(), Span::from_us(span), "{pacing:?}");
         assert_eq!(log[1].end, Time::from_ps(first * 1_000_000), "{pacing:?}");
@@ -86,19 +89,19 @@ fn a_replayed_request_waits_for_its_time_and_for_a_worker() {
         let (mut source, mut none) = (List::new(arrivals.clone(), pacing), List::new(Vec::new(), Pacing::Open));
         let flow = |name: &str, source| Flow { name: name.into(), source, pacing: None, queue: QueueId::default() };
         let flows = vec![flow("replay", &mut source as &mut dyn Source), flow("none", &mut none)];
-        let beside = Runner::new().run_flows(&mut small::four_servers(), flows, &mut Blank).expect("it runs");
+        let beside = Rules::default().run_several(&mut small::four_servers(), flows, &mut Blank).expect("it runs");
         assert_eq!((beside.span(), beside.after.event_hash), (result.span(), result.after.event_hash), "{pacing:?}");
     }
     let mut source = List::new(arrivals, Pacing::Replay { depth: 0 });
-    let refused = Runner::new().run(&mut small::four_servers(), &mut source, &mut Blank);
+    let refused = Rules::default().run(&mut small::four_servers(), &mut source, &mut Blank);
     assert!(matches!(refused, Err(RunError::NoDepth)));
 }
 
 #[test]
 fn the_limit_and_the_pacing_of_the_user_override_the_source() {
     let mut source = List::cycle(READ, 100, 8, 256, 1_000_000_000, Pacing::Open);
-    let runner = Runner::new().limit(40).pacing(Pacing::Closed { depth: 4 });
-    let result = runner.run(&mut small::four_servers(), &mut source, &mut Blank).expect("it runs");
+    let flow = Flow { pacing: Some(Pacing::Closed { depth: 4 }), ..Flow::of(&mut source) };
+    let result = Rules::limit(40).run_several(&mut small::four_servers(), vec![flow], &mut Blank).expect("it runs");
     assert_eq!((result.completed, result.span()), (40, Span::from_us(1_000)));
 }
 
@@ -109,7 +112,7 @@ fn a_closed_loop_ends_after_the_duration_of_its_source() {
     let spec = GeneratorSpec::from_toml(spec).expect("a description");
     let mut drive = small::four_servers();
     let mut source = Generator::new(&spec, ssd::Drive::<()>::capacity(&drive), 1).expect("a workload");
-    let result = Runner::new().first_tag(7).run(&mut drive, &mut source, &mut Blank).expect("it runs");
+    let result = Rules { first_tag: 7, ..Rules::default() }.run(&mut drive, &mut source, &mut Blank).expect("it runs");
     // Ten rounds of 100 us begin within the millisecond.
     assert_eq!((result.completed, result.span()), (40, Span::from_ms(1)));
 }
@@ -117,10 +120,11 @@ fn a_closed_loop_ends_after_the_duration_of_its_source() {
 #[test]
 fn two_runs_share_their_hash_and_a_second_run_starts_where_the_first_ended() {
     let mut one = small::four_servers();
-    let first = Runner::new().run(&mut one, &mut closed(MIXED, 600, 8), &mut Blank).expect("it runs");
-    let other = Runner::new().run(&mut small::four_servers(), &mut closed(MIXED, 600, 8), &mut Blank).expect("it runs");
+    let first = Rules::default().run(&mut one, &mut closed(MIXED, 600, 8), &mut Blank).expect("it runs");
+    let other =
+        Rules::default().run(&mut small::four_servers(), &mut closed(MIXED, 600, 8), &mut Blank).expect("it runs");
     assert_eq!(first.after.event_hash, other.after.event_hash);
-    let second = Runner::new().run(&mut one, &mut closed(MIXED, 600, 8), &mut Blank).expect("it runs");
+    let second = Rules::default().run(&mut one, &mut closed(MIXED, 600, 8), &mut Blank).expect("it runs");
     assert_eq!(second.started, first.ended);
     assert_eq!((second.span(), second.counters().requests), (first.span(), first.counters().requests));
     assert_eq!(second.counters().events, 600);
@@ -129,7 +133,7 @@ fn two_runs_share_their_hash_and_a_second_run_starts_where_the_first_ended() {
 #[test]
 fn the_series_adds_up_to_the_run() {
     let result =
-        Runner::new().run(&mut small::four_servers(), &mut closed(MIXED, 6_000, 8), &mut Blank).expect("it runs");
+        Rules::default().run(&mut small::four_servers(), &mut closed(MIXED, 6_000, 8), &mut Blank).expect("it runs");
     let intervals: Vec<_> = result.series.intervals().collect();
     assert!((SERIES_POINTS / 2 - 1..=SERIES_POINTS).contains(&intervals.len()), "{}", intervals.len());
     assert_eq!(intervals.iter().map(|i| i.span()).sum::<Span>(), result.span());
@@ -143,10 +147,8 @@ fn the_series_adds_up_to_the_run() {
 #[test]
 fn the_log_holds_every_request_once() {
     let mut log: Vec<Record> = Vec::new();
-    let result = Runner::new()
-        .log(&mut log)
-        .run(&mut small::four_servers(), &mut closed(MIXED, 600, 8), &mut Blank)
-        .expect("runs");
+    let rules = Rules { log: Some(&mut log), ..Rules::default() };
+    let result = rules.run(&mut small::four_servers(), &mut closed(MIXED, 600, 8), &mut Blank).expect("runs");
     let mut tags: Vec<_> = log.iter().map(|record| record.tag).collect();
     tags.sort_unstable();
     assert_eq!(tags, (0..600).collect::<Vec<_>>());
@@ -161,10 +163,10 @@ fn the_log_holds_every_request_once() {
 #[test]
 fn a_correct_drive_passes_verification_and_one_that_forgets_a_write_fails() {
     let mut oracle = Oracle::blank(Sectors::new(1));
-    Runner::new().run(&mut small::four_servers::<u64>(), &mut closed(MIXED, 6_000, 8), &mut oracle).expect("sound");
+    Rules::default().run(&mut small::four_servers::<u64>(), &mut closed(MIXED, 6_000, 8), &mut oracle).expect("sound");
     assert_eq!(oracle.verified().sectors, 2_000 * 8);
     let mut drive = small::four_servers::<u64>().with(Bug::Forgets(1_200));
-    let error = Runner::new().run(&mut drive, &mut closed(MIXED, 6_000, 1), &mut Oracle::blank(Sectors::new(1)));
+    let error = Rules::default().run(&mut drive, &mut closed(MIXED, 6_000, 1), &mut Oracle::blank(Sectors::new(1)));
     let Err(RunError::Mismatch(mismatch)) = error else { panic!("{error:?}") };
     assert!(mismatch.to_string().contains("of write 1200"), "{mismatch}");
 }
@@ -172,7 +174,7 @@ fn a_correct_drive_passes_verification_and_one_that_forgets_a_write_fails() {
 #[test]
 #[should_panic(expected = "1 requests are under way, but nothing is")]
 fn a_lost_request_ends_the_run() {
-    let _ = Runner::new().run(&mut small::four_servers().with(Bug::Loses(7)), &mut closed(READ, 20, 2), &mut Blank);
+    let _ = Rules::default().run(&mut small::four_servers().with(Bug::Loses(7)), &mut closed(READ, 20, 2), &mut Blank);
 }
 
 /// A drive that is always busy and never completes a request; its events are `step` apart.
@@ -247,7 +249,7 @@ fn a_closed_loop_announces_each_request_before_it_submits_it() {
     let mut source = Generator::new(&spec, told.drive.capacity(), 1).expect("it is valid");
     // The first run ends amid the announced requests; the second begins with the rest of them.
     for requests in [37, 63] {
-        let result = Runner::new().limit(requests).run(&mut told, &mut source, &mut Blank).expect("it runs");
+        let result = Rules::limit(requests).run(&mut told, &mut source, &mut Blank).expect("it runs");
         assert_eq!(result.completed, requests);
         told.announced.truncate(told.submitted.len());
         assert_eq!(told.announced, told.submitted);
@@ -257,7 +259,7 @@ fn a_closed_loop_announces_each_request_before_it_submits_it() {
     let drawn: Vec<Io> = std::iter::from_fn(|| again.next().expect("it is valid")).map(|next| next.io).collect();
     assert_eq!(told.submitted, drawn);
     // A source that does not draw ahead announces nothing.
-    Runner::new().run(&mut told, &mut closed(READ, 50, 2), &mut Blank).expect("it runs");
+    Rules::default().run(&mut told, &mut closed(READ, 50, 2), &mut Blank).expect("it runs");
     assert_eq!((told.announced.len(), told.submitted.len()), (100, 150));
 }
 
@@ -265,13 +267,13 @@ fn a_closed_loop_announces_each_request_before_it_submits_it() {
 #[should_panic(expected = "2 requests are under way, but none was submitted or completed for")]
 fn a_drive_that_makes_no_progress_ends_the_run() {
     let mut drive = Circles { step: Span::from_us(1), now: Time::ZERO, events: 0 };
-    let _ = Runner::new().run(&mut drive, &mut closed(READ, 20, 2), &mut Blank);
+    let _ = Rules::default().run(&mut drive, &mut closed(READ, 20, 2), &mut Blank);
 }
 
 #[test]
 fn a_drive_that_outlasts_simulated_time_is_no_bug() {
     let mut drive = Circles { step: Span::from_secs(10_000_000), now: Time::ZERO, events: 0 };
-    let error = Runner::new().run(&mut drive, &mut closed(READ, 20, 2), &mut Blank).expect_err("time is over");
+    let error = Rules::default().run(&mut drive, &mut closed(READ, 20, 2), &mut Blank).expect_err("time is over");
     assert!(matches!(error, RunError::EndOfTime { outstanding: 2, last_sign: Time::ZERO }), "{error:?}");
     assert!(error.to_string().contains("207 days") && error.to_string().contains("--limit"), "{error}");
 }
@@ -286,7 +288,7 @@ fn on_a_drive(text: &str, fill: bool) -> Result<RunResult, RunError> {
     }
     let kinds = [[IoKind::Write; 60], [IoKind::Read; 60]].concat();
     let mut source = List::cycle(&kinds, 120, 8, 248, 0, Pacing::Closed { depth: 4 });
-    Runner::new().settle(Span::from_secs(60)).run(&mut drive, &mut source, &mut Blank)
+    Rules::settle(Span::from_secs(60)).run(&mut drive, &mut source, &mut Blank)
 }
 
 #[test]
@@ -333,21 +335,22 @@ fn a_drive_too_slow_for_simulated_time_is_an_error() {
 #[test]
 #[should_panic(expected = "the tags that came back")]
 fn a_mistaken_tag_ends_the_run() {
-    let _ = Runner::new().run(&mut small::four_servers().with(Bug::Mistakes(7)), &mut closed(READ, 20, 2), &mut Blank);
+    let _ =
+        Rules::default().run(&mut small::four_servers().with(Bug::Mistakes(7)), &mut closed(READ, 20, 2), &mut Blank);
 }
 
 #[test]
 fn a_source_that_cannot_run_is_an_error() {
-    let empty = Runner::new().run(&mut small::four_servers(), &mut closed(READ, 0, 1), &mut Blank);
+    let empty = Rules::default().run(&mut small::four_servers(), &mut closed(READ, 0, 1), &mut Blank);
     assert!(matches!(empty, Err(RunError::Empty)));
-    let no_depth = Runner::new().run(&mut small::four_servers(), &mut closed(READ, 10, 0), &mut Blank);
+    let no_depth = Rules::default().run(&mut small::four_servers(), &mut closed(READ, 10, 0), &mut Blank);
     assert!(matches!(no_depth, Err(RunError::NoDepth)));
     let mut small = FixedDrive::new(Sectors::new(100), 1, Span::from_us(1));
-    let beyond = Runner::new().run(&mut small, &mut closed(READ, 20, 1), &mut Blank).expect_err("too small");
+    let beyond = Rules::default().run(&mut small, &mut closed(READ, 20, 1), &mut Blank).expect_err("too small");
     assert!(beyond.to_string().contains("request 12 (read of 8 sectors from sector 96) ends beyond"), "{beyond}");
     let broken = SourceError::new("short line", "fix it").at_line(3);
     let result =
-        Runner::new().run(&mut small::four_servers(), &mut closed(READ, 20, 1).then(broken.clone()), &mut Blank);
+        Rules::default().run(&mut small::four_servers(), &mut closed(READ, 20, 1).then(broken.clone()), &mut Blank);
     assert!(matches!(result, Err(RunError::Source(error)) if error == broken));
 }
 
@@ -355,8 +358,8 @@ fn a_source_that_cannot_run_is_an_error() {
 fn progress_is_reported() {
     let mut told = Vec::new();
     let mut progress = |progress: Progress| told.push(progress.completed);
-    let runner = Runner::new().progress(&mut progress);
-    runner.run(&mut small::four_servers(), &mut closed(READ, 40_000, 4), &mut Blank).expect("it runs");
+    let rules = Rules { progress: Some(&mut progress), ..Rules::default() };
+    rules.run(&mut small::four_servers(), &mut closed(READ, 40_000, 4), &mut Blank).expect("it runs");
     assert_eq!(told, [1 << 14, 2 << 14]);
 }
 
@@ -380,15 +383,15 @@ fn no_request_arrives_after_the_end_of_time() {
         (&[u64::MAX][..], Some(1e-12), None),
     ] {
         // With and without a factor, alone and beside another flow.
-        let runner = || scale.map_or_else(Runner::new, |scale| Runner::new().time_scale(scale)).settle(Span::MAX);
+        let rules = || Rules { time_scale: scale, ..Rules::settle(Span::MAX) };
         let alone =
-            runner().run(&mut small::four_servers(), &mut at_times(times), &mut Blank).map(|result| result.completed);
+            rules().run(&mut small::four_servers(), &mut at_times(times), &mut Blank).map(|result| result.completed);
         let (mut first, mut second) = (closed(READ, 3, 1), at_times(times));
         let flows = vec![
             Flow { name: "a".into(), source: &mut first, pacing: None, queue: QueueId::new(0) },
             Flow { name: "b".into(), source: &mut second, pacing: None, queue: QueueId::new(0) },
         ];
-        let both = runner().run_flows(&mut small::four_servers(), flows, &mut Blank).map(|result| result.completed);
+        let both = rules().run_several(&mut small::four_servers(), flows, &mut Blank).map(|result| result.completed);
         for (outcome, more) in [(alone, 0), (both, 3)] {
             match (outcome, ends) {
                 (Ok(completed), None) => assert_eq!(completed, times.len() as u64 + more, "{times:?} by {scale:?}"),
@@ -407,10 +410,10 @@ fn a_run_that_begins_at_the_end_of_time_is_refused() {
     let mut drive = small::four_servers();
     let late = Time::from_ps(time::END.as_ps() + 1);
     Drive::<()>::advance(&mut drive, late, &mut Vec::new());
-    let error = Runner::new().run(&mut drive, &mut closed(READ, 3, 1), &mut Blank).expect_err("time is over");
+    let error = Rules::default().run(&mut drive, &mut closed(READ, 3, 1), &mut Blank).expect_err("time is over");
     assert!(matches!(error, RunError::EndOfTime { outstanding: 1, .. }), "{error}");
     let mut source = at_times(&[0]);
-    assert!(matches!(Runner::new().run(&mut drive, &mut source, &mut Blank), Err(RunError::Source(_))));
+    assert!(matches!(Rules::default().run(&mut drive, &mut source, &mut Blank), Err(RunError::Source(_))));
     // A duration beyond the end of time has no effect.
     let spec =
         "name = 'w'\nduration = '200days'\nrequests = 9\narrivals = { kind = 'closed', depth = 4 }\n[[stream]]\n\
@@ -420,5 +423,5 @@ fn a_run_that_begins_at_the_end_of_time_is_refused() {
     let mut generator = Generator::new(&spec, Sectors::new(256), 0).expect("sound");
     let mut drive = small::four_servers();
     Drive::<()>::advance(&mut drive, Time::from_ps(time::LAST.as_ps() / 2), &mut Vec::new());
-    assert_eq!(Runner::new().run(&mut drive, &mut generator, &mut Blank).expect("it runs").completed, 9);
+    assert_eq!(Rules::default().run(&mut drive, &mut generator, &mut Blank).expect("it runs").completed, 9);
 }

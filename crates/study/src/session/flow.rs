@@ -51,7 +51,7 @@ pub(super) struct FlowStage<'a> {
 }
 
 impl<'a> FlowStage<'a> {
-    /// All requests of the stage, as flows for the runner. A single workload has `name`; several have their own names,
+    /// All requests of the stage, as flows of a run. A single workload has `name`; several have their own names,
     /// after `within` if that is given.
     pub(super) fn running(
         &mut self,
@@ -255,7 +255,7 @@ impl<'a> Flow<'a> {
         self.parts.iter().any(|part| part.beside.is_some())
     }
 
-    /// The flow for the runner, one for each job of its first stage; empty if no stage is left.
+    /// The flows of a run, one for each job of its first stage; empty if no stage is left.
     pub(super) fn running(&mut self) -> Vec<run::Flow<'_>> {
         let Self { name, pacing, queue, .. } = self;
         let part = self.parts.first_mut();

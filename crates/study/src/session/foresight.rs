@@ -19,18 +19,9 @@ impl Session<'_> {
             return Err(SessionError::Foresight { cannot: "a flow alone makes other writes than beside others" });
         }
         let device = Device { resolved: noting, ..self.device.clone() };
-        let mut session = Session::new(&device);
-        session.settings = Settings { verify: false, check_drive: false, course: None, ..self.settings.clone() };
-        session.flows = self.flows.iter().map(Flow::repeated).collect::<Result<_, _>>()?;
-        session.interrupt = self.interrupt;
-        let progress = &mut self.progress;
-        session.progress = Some(Box::new(move |now| {
-            if let Some(progress) = progress {
-                progress(now);
-            }
-        }));
-        session.run_once()?;
-        drop(session);
+        let settings = Settings { verify: false, check_drive: false, course: None, ..self.settings.clone() };
+        let flows = self.flows.iter().map(Flow::repeated).collect::<Result<_, _>>()?;
+        Session { device: &device, ..self.part(settings, flows) }.run()?;
         let known = Foresight::NextWrites(Arc::new(NextWrites::of(&log, resolved.units)));
         Ok(resolved.with_foresight(&known).map(|resolved| Device { resolved, ..self.device.clone() }))
     }

@@ -153,21 +153,14 @@ impl Session<'_> {
             (settings.load, settings.storage, settings.temperature) = (None, None, None);
             settings.state = state;
         }
-        let mut session = Session { settings, flows, ..Session::new(self.device) };
-        session.interrupt = self.interrupt;
-        session.life = self.life.take();
-        let progress = &mut self.progress;
-        session.progress = Some(Box::new(move |now| {
-            if let Some(progress) = progress {
-                progress(now);
-            }
-        }));
+        let (device, life) = (self.device, self.life.take());
+        let mut session = Session { life, ..self.part(settings, flows) };
         let mut drive: Ssd<()> = session.prepared(watch)?;
-        let (resolved, seed) = (&self.device.resolved, self.settings.seed);
+        let (resolved, seed) = (&device.resolved, session.settings.seed);
         let mut life = session.life.take().unwrap_or_else(|| Life::new(resolved, seed, drive.media().bad_blocks()));
         life.begin(drive.counters(), &drive.erase_counts());
         session.life = Some(life);
-        let outcome = session.run_all(&mut drive, &mut Blank)?;
+        let outcome = session.run_stages(&mut drive, &mut Blank)?;
         let mut life = session.life.take().expect("the run gives it back");
         drop(session);
         while let Some(end) = life.idle_end().filter(|end| drive.now() < *end) {

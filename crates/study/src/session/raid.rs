@@ -30,7 +30,7 @@ impl Session<'_> {
         self.refuse_foresight()?;
         if !self.settings.verify {
             let mut raid = ObservedLayer::new(self.raid::<()>(spec, watch.is_some())?, watch);
-            return self.run_all(&mut raid, &mut Blank);
+            return self.run_stages(&mut raid, &mut Blank);
         }
         let mut raid = ObservedLayer::new(self.raid::<Stamp>(spec, watch.is_some())?, watch);
         let granularity = raid.discard_granularity();
@@ -38,7 +38,7 @@ impl Session<'_> {
         // its content.
         let is_new = self.settings.steps.is_empty();
         let mut oracle = if is_new { Oracle::blank(granularity) } else { Oracle::adopting(granularity) };
-        self.run_all(&mut raid, &mut oracle)
+        self.run_stages(&mut raid, &mut oracle)
     }
 
     /// Creates and prepares a RAID without a run, for callers that drive it themselves.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use base::io::{Io, IoKind};
 use base::units::{Bytes, Lba, Sectors, Time};
-use ssd::{QueueId, Request};
+use ssd::{QueueId, Request, Ssd};
 use testkit::{Bug, FixedDrive, List};
 use workload::{Arrival, Pacing};
 

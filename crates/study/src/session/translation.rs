@@ -17,14 +17,14 @@ impl Session<'_> {
         self.refuse_foresight()?;
         if !self.settings.verify {
             let mut translation = ObservedLayer::new(self.translation::<()>(watch.is_some())?, watch);
-            return self.run_all(&mut translation, &mut Blank);
+            return self.run_stages(&mut translation, &mut Blank);
         }
         let mut translation = ObservedLayer::new(self.translation::<Stamp>(watch.is_some())?, watch);
         let granularity = translation.discard_granularity();
         // Stamps of preconditioning have addresses of the drive, so the first read of a sector determines its content.
         let is_new = self.settings.steps.is_empty();
         let mut oracle = if is_new { Oracle::blank(granularity) } else { Oracle::adopting(granularity) };
-        self.run_all(&mut translation, &mut oracle)
+        self.run_stages(&mut translation, &mut oracle)
     }
 
     /// Creates and prepares a translation over zones without a run, for callers that drive it themselves.

@@ -9,7 +9,7 @@ use workload::{Arrival, Pacing};
 
 use super::*;
 use crate::oracle::Blank;
-use crate::run::{Flow, Runner};
+use crate::run::{Flow, Rules};
 
 /// Reads with these gaps, in units of the time of service.
 fn list(gaps: impl IntoIterator<Item = f64>) -> List {
@@ -28,7 +28,7 @@ fn one_server() -> FixedDrive<()> {
 
 /// Runs requests with these gaps, in units of the time of service, on a drive of one server.
 fn served(gaps: impl IntoIterator<Item = f64>) -> Validity {
-    let result = Runner::new().run(&mut one_server(), &mut list(gaps), &mut Blank).expect("it runs");
+    let result = Rules::default().run(&mut one_server(), &mut list(gaps), &mut Blank).expect("it runs");
     Validity::of(&result)
 }
 
@@ -138,7 +138,7 @@ fn flows_that_are_open_loops_overload_a_drive_together() {
         let mut sources = [list((0..5_000).map(|_| gap)), list((0..5_000).map(|_| gap))];
         let flow = |source| Flow { name: "f".into(), source, pacing: None, queue: QueueId::default() };
         let flows = sources.iter_mut().map(|source| flow(source as _)).collect();
-        let result = Runner::new().run_flows(&mut one_server(), flows, &mut Blank).expect("it runs");
+        let result = Rules::default().run_several(&mut one_server(), flows, &mut Blank).expect("it runs");
         Validity::of(&result).overload
     };
     let overload = flows(1.9).expect("both together are too fast");

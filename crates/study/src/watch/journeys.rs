@@ -156,7 +156,7 @@ impl Journeys {
     }
 
     /// Forgets completed requests. Requests in flight continue.
-    pub(super) fn measure(&mut self) {
+    pub(super) fn end_warm_up(&mut self) {
         self.finished = self.finished.is_some().then(Vec::new);
         (self.told, self.sums) = Default::default();
         self.legs.clear();

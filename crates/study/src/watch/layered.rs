@@ -182,8 +182,8 @@ impl<S: Sector, L: Layer<S> + Inspect> Inspect for ObservedLayer<S, L> {
         self.ended.clear();
     }
 
-    fn measure(&mut self, at: Time) {
-        self.watch.iter_mut().for_each(|watch| watch.measure(at));
+    fn end_warm_up(&mut self, at: Time) {
+        self.watch.iter_mut().for_each(|watch| watch.end_warm_up(at));
     }
 
     fn take_watch(&mut self) -> Option<Watch> {

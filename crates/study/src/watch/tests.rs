@@ -15,7 +15,7 @@ use super::explain::Band;
 use super::journey::{Journey, JourneyPart};
 use super::timeline::{Timeline, Window};
 use crate::oracle::Blank;
-use crate::run::{Record, RunResult, Runner};
+use crate::run::{Record, Rules, RunResult};
 
 fn watch_of(drive: &Ssd<()>) -> &Watch {
     drive.observer().expect("it is watched")
@@ -31,9 +31,9 @@ fn run(resolved: &ResolvedDevice, ios: &[Io], depth: u32, watch: Watch, log: &mu
     plain.precondition(Precondition::Fill, &mut |_, _| {});
     let start = watched.now();
     watched.observer_mut::<Watch>().expect("it is watched").begin(start);
-    let runner = || Runner::new().settle(Span::from_secs(10));
-    let result = runner().log(log).run(&mut watched, &mut source(), &mut Blank).expect("it runs");
-    let same = runner().run(&mut plain, &mut source(), &mut Blank).expect("it runs");
+    let rules = || Rules::settle(Span::from_secs(10));
+    let result = Rules { log: Some(log), ..rules() }.run(&mut watched, &mut source(), &mut Blank).expect("it runs");
+    let same = rules().run(&mut plain, &mut source(), &mut Blank).expect("it runs");
     assert_eq!(result.after.event_hash, same.after.event_hash, "watching changes nothing");
     (result, watched)
 }

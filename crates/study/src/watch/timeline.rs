@@ -163,7 +163,7 @@ impl Timeline {
     }
 
     /// Counts times from `at`. Requests in flight continue.
-    pub(super) fn measure(&mut self, at: Time) {
+    pub(super) fn end_warm_up(&mut self, at: Time) {
         let (commands, units) = (std::mem::take(&mut self.commands), std::mem::take(&mut self.units));
         let latest = self.latest;
         *self = Self { window: self.window, start: at, commands, units, latest, ..Self::default() };

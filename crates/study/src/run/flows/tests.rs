@@ -9,7 +9,7 @@ use workload::generate::{Generator, GeneratorSpec};
 use super::*;
 use crate::oracle::{Blank, Oracle};
 use crate::reconcile::reconcile;
-use crate::run::{Record, RunResult, Runner};
+use crate::run::{Record, Rules, RunResult};
 
 fn closed(kind: IoKind, count: u64, depth: u32) -> List {
     List::cycle(&[kind], count, 8, 1 << 12, 0, Pacing::Closed { depth })
@@ -34,8 +34,8 @@ fn two(reads: u64, writes: u64) -> (RunResult, Vec<Record>) {
     let (mut one, mut other) = (closed(IoKind::Read, reads, 64), closed(IoKind::Write, writes, 48));
     let mut log = Vec::new();
     let flows = vec![flow("one", &mut one, 0), flow("other", &mut other, 1)];
-    let runner = Runner::new().settle(Span::from_secs(1)).log(&mut log);
-    let result = runner.run_flows(&mut drive(), flows, &mut Blank).expect("it runs");
+    let rules = Rules { log: Some(&mut log), ..Rules::settle(Span::from_secs(1)) };
+    let result = rules.run_several(&mut drive(), flows, &mut Blank).expect("it runs");
     (result, log)
 }
 
@@ -65,7 +65,7 @@ fn the_results_of_flows_add_up_to_those_of_the_run() {
 fn weights_are_shares_of_the_throughput() {
     let (mut one, mut other) = (closed(IoKind::Read, 90_000, 64), closed(IoKind::Read, 30_000, 64));
     let flows = vec![flow("one", &mut one, 0), flow("other", &mut other, 1)];
-    let result = Runner::new().run_flows(&mut drive(), flows, &mut Blank).expect("it runs");
+    let result = Rules::default().run_several(&mut drive(), flows, &mut Blank).expect("it runs");
     // Three times as many requests in the same time.
     let [one, other] = &result.flows[..] else { panic!("two flows") };
     let ratio = one.requests_per_second().expect("a rate") / other.requests_per_second().expect("a rate");
@@ -77,10 +77,10 @@ fn weights_are_shares_of_the_throughput() {
 fn a_flow_beside_an_empty_one_equals_a_run_alone() {
     for pacing in [Pacing::Closed { depth: 6 }, Pacing::Open] {
         let source = || List::cycle(&[IoKind::Read, IoKind::Write], 4_000, 8, 1 << 12, 20_000_000, pacing);
-        let alone = Runner::new().run(&mut drive(), &mut source(), &mut Blank).expect("it runs");
+        let alone = Rules::default().run(&mut drive(), &mut source(), &mut Blank).expect("it runs");
         let (mut same, mut none) = (source(), List::new(Vec::new(), Pacing::Closed { depth: 3 }));
         let flows = vec![flow("same", &mut same, 0), flow("none", &mut none, 1)];
-        let result = Runner::new().run_flows(&mut drive(), flows, &mut Blank).expect("it runs");
+        let result = Rules::default().run_several(&mut drive(), flows, &mut Blank).expect("it runs");
         assert_eq!(result.after.event_hash, alone.after.event_hash, "{pacing:?}");
         assert_eq!((result.flows[0].completed, result.flows[1].completed), (4_000, 0));
         assert_eq!(result.flows[0].span(), alone.span());
@@ -95,7 +95,7 @@ fn open_and_closed_loops_run_side_by_side() {
     let mut closed = closed(IoKind::Read, 2_000, 8);
     let flows = vec![flow("open", &mut open, 0), flow("closed", &mut closed, 0)];
     let mut oracle = Oracle::blank(base::units::Sectors::new(1));
-    let result = Runner::new().run_flows(&mut small::four_servers::<u64>(), flows, &mut oracle).expect("it runs");
+    let result = Rules::default().run_several(&mut small::four_servers::<u64>(), flows, &mut oracle).expect("it runs");
     let [open, closed] = &result.flows[..] else { panic!("two flows") };
     assert_eq!((open.completed, closed.completed, open.inversions), (50, 2_000, 0));
     assert!(open.kind(IoKind::Write).latency.max() <= Some(Span::from_us(300)));
@@ -108,10 +108,10 @@ fn open_and_closed_loops_run_side_by_side() {
 fn a_limit_counts_all_flows_and_an_unknown_queue_is_refused() {
     let (mut one, mut other) = (closed(IoKind::Read, 500, 4), closed(IoKind::Read, 500, 4));
     let flows = vec![flow("one", &mut one, 0), flow("other", &mut other, 0)];
-    let result = Runner::new().limit(100).run_flows(&mut small::four_servers(), flows, &mut Blank).expect("it runs");
+    let result = Rules::limit(100).run_several(&mut small::four_servers(), flows, &mut Blank).expect("it runs");
     assert_eq!((result.completed, result.flows[0].completed, result.flows[1].completed), (100, 50, 50));
     let flows = vec![flow("one", &mut one, 0), flow("other", &mut other, 2)];
-    let error = Runner::new().run_flows(&mut drive(), flows, &mut Blank).expect_err("there are two queues");
+    let error = Rules::default().run_several(&mut drive(), flows, &mut Blank).expect_err("there are two queues");
     assert!(error.to_string().contains("submitted to queue 2, but the device has 2"), "{error}");
 }
 
@@ -134,8 +134,8 @@ fn closed_flows_that_draw_ahead_go_on_with_their_next_request() {
             pacing: None,
             queue: QueueId::new(queue),
         });
-        let runner = Runner::new().limit(*requests).log(log);
-        runner.run_flows(&mut drive, flows.collect(), &mut Blank).expect("it runs");
+        let rules = Rules { log: Some(log), ..Rules::limit(*requests) };
+        rules.run_several(&mut drive, flows.collect(), &mut Blank).expect("it runs");
     }
     for (flow, drawn) in (0..).zip(&drawn) {
         // Each run numbers its tags anew.
@@ -159,7 +159,9 @@ fn described(keys: &str) -> Generator {
 /// The requests of a workload that runs alone, in order of submission.
 fn alone(keys: &str) -> Vec<Record> {
     let mut log = Vec::new();
-    let result = Runner::new().log(&mut log).run(&mut drive(), &mut described(keys), &mut Blank).expect("it runs");
+    let result = Rules { log: Some(&mut log), ..Rules::default() }
+        .run(&mut drive(), &mut described(keys), &mut Blank)
+        .expect("it runs");
     assert!(result.flows.is_empty(), "it is no flow among others");
     log.sort_by_key(|record| record.tag);
     log
@@ -192,7 +194,9 @@ fn flows_that_begin_late_or_pause_run_beside_others() {
     let flow = |name: &str, source| Flow { name: name.to_owned(), source, pacing: None, queue: QueueId::new(0) };
     let flows =
         vec![flow("late", &mut late as &mut dyn Source), flow("pausing", &mut pausing), flow("steady", &mut steady)];
-    let result = Runner::new().log(&mut log).run_flows(&mut drive(), flows, &mut Blank).expect("it runs");
+    let result = Rules { log: Some(&mut log), ..Rules::default() }
+        .run_several(&mut drive(), flows, &mut Blank)
+        .expect("it runs");
     reconcile(&result).expect("the books balance");
     assert_eq!(result.flows.iter().map(|flow| flow.completed).collect::<Vec<_>>(), [8, 6, 500]);
     assert_eq!(result.flows[0].started, Time::ZERO + Span::from_ms(3));

@@ -12,7 +12,7 @@ use workload::{Arrival, Pacing};
 
 use super::*;
 use crate::oracle::Blank;
-use crate::run::{Record, Runner};
+use crate::run::{Record, Rules};
 
 fn requests(capacity: u64) -> Vec<Arrival> {
     let mut rng = Rng::stream(3, "layered");
@@ -27,8 +27,8 @@ fn check<L: Layer<()> + Inspect>(mut layer: L, name: &str) -> [Span; JourneyPart
     let mut log: Vec<Record> = Vec::new();
     let mut source = List::new(requests(watched.capacity().get()), Pacing::Closed { depth: 8 });
     watched.begin(watched.counters().at);
-    let runner = Runner::new().settle(Span::from_secs(10)).log(&mut log);
-    runner.run(&mut watched, &mut source, &mut Blank).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let rules = Rules { log: Some(&mut log), ..Rules::settle(Span::from_secs(10)) };
+    rules.run(&mut watched, &mut source, &mut Blank).unwrap_or_else(|error| panic!("{name}: {error}"));
     assert!(watched.ended.values().all(Vec::is_empty), "{name}: requests to drives are left over");
     let watch = watched.take_watch().expect("it is watched");
     assert_eq!(watch.finished().len(), log.len(), "{name}");
