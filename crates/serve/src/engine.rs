@@ -39,6 +39,7 @@ use study::catalogue::Device;
 use study::memory::{self, Limit, Need};
 use study::output::OutputError;
 use study::session::{Progress, Session, SessionError};
+use verify::Verifier;
 
 pub(crate) use coarse::CoarseHistogram;
 pub use command::{Command, Reply};
@@ -64,7 +65,6 @@ use crate::control::{ControlError, ControlSocket};
 use crate::metrics::MetricsServer;
 use crate::record::{RecordTo, Recording, Writer};
 use crate::state::{Doing, StateError};
-use crate::verify::{self, Verifier};
 use crate::web::{Watched, WebServer};
 use crate::{AllocationQuery, Disk, Failed, Job, ZoneQuery};
 use inbox::Inbox;
