@@ -68,7 +68,7 @@ use crate::state::{Doing, StateError};
 use crate::web::{Watched, WebServer};
 use crate::{AllocationQuery, Disk, Failed, Job, ZoneQuery};
 use inbox::Inbox;
-use keep::Made;
+use keep::{Files, Made};
 use thread::{Message, Server, TakeReply};
 
 /// The drive to serve, and the options of its server.
@@ -315,35 +315,7 @@ impl Engine {
         }
         let record = options.record.as_ref().map(RecordTo::open).transpose().map_err(EngineError::Record)?;
         let socket = options.control.as_deref().map(ControlSocket::bind).transpose().map_err(EngineError::Control)?;
-        let (mut is_known, mut is_kept, mut dir) = (options.load_snapshot.is_none(), false, None);
-        let (mut core, mut files) = match options.keep.take() {
-            None => (Core::new(options.drive(progress)?, options.on_cut), None),
-            Some(keep) => {
-                dir = Some(keep.dir.path().to_owned());
-                let Made { drive, files, is_used } = keep.make(&options, progress)?;
-                let mut core = Core::new(drive, options.on_cut);
-                if is_used {
-                    core.recover();
-                    is_known = false;
-                }
-                is_kept = is_used;
-                (core, Some(files))
-            }
-        };
-        if options.verify.is_some() {
-            core.verify(is_known);
-        }
-        if let Some(dir) = dir {
-            // A process that does not verify the drive removes the files of an earlier verification, which it makes out of date.
-            let kept = match options.verify {
-                Some(_) => core.keep_verification(&dir, is_kept),
-                None => verify::forget(&dir).map(|()| true),
-            };
-            let io = |error| StateError::Io { path: dir, doing: Doing::Write, error: Arc::new(error) };
-            if let (false, Some(files)) = (kept.map_err(io)?, &mut files) {
-                files.say(Finding::Unverified);
-            }
-        }
+        let (mut core, files) = Self::core(&mut options, progress)?;
         let (capacity, unit, queues) = (core.capacity(), core.unit(), core.drive().queues());
         let record = record.map(Writer::start).transpose().map_err(EngineError::Record)?;
         let record = record.map(|(writer, record)| {
@@ -374,6 +346,40 @@ impl Engine {
         let web = options.web.map(|server| server.serve(watched())).transpose().map_err(EngineError::Thread)?;
         *engine.running() = Some(Running { thread, record, control, metrics, web });
         Ok(engine)
+    }
+
+    /// The drive, new or from its files, and verified if the options ask for it.
+    fn core(options: &mut EngineOptions, progress: impl FnMut(Progress)) -> Result<(Core, Option<Files>), EngineError> {
+        let (mut is_known, mut is_kept, mut dir) = (options.load_snapshot.is_none(), false, None);
+        let (mut core, mut files) = match options.keep.take() {
+            None => (Core::new(options.drive(progress)?, options.on_cut), None),
+            Some(keep) => {
+                dir = Some(keep.dir.path().to_owned());
+                let Made { drive, files, is_used } = keep.make(options, progress)?;
+                let mut core = Core::new(drive, options.on_cut);
+                if is_used {
+                    core.recover();
+                    is_known = false;
+                }
+                is_kept = is_used;
+                (core, Some(files))
+            }
+        };
+        if options.verify.is_some() {
+            core.verify(is_known);
+        }
+        if let Some(dir) = dir {
+            // A process that does not verify the drive removes the files of an earlier verification, which it makes out of date.
+            let kept = match options.verify {
+                Some(_) => core.keep_verification(&dir, is_kept),
+                None => verify::forget(&dir).map(|()| true),
+            };
+            let io = |error| StateError::Io { path: dir, doing: Doing::Write, error: Arc::new(error) };
+            if let (false, Some(files)) = (kept.map_err(io)?, &mut files) {
+                files.say(Finding::Unverified);
+            }
+        }
+        Ok((core, files))
     }
 
     fn running(&self) -> MutexGuard<'_, Option<Running>> {
