@@ -5,7 +5,8 @@
 //! program died, the last record is missing or incomplete: the complete records before it are used.
 //!
 //! The journal has both sides. Requests of clients and their answers give the promises; requests to the drive give its events. So a
-//! replay does not know how a server makes requests of the drive, and a drive that lies is a replay without some of the requests. No event lies between two requests of one time: the recording delays the second by a picosecond.
+//! replay does not know how a server makes requests of the drive, and a drive that lies is a replay without some of the requests. No
+//! event lies between two requests of one time: the recording delays the second by a picosecond.
 
 mod frame;
 mod read;

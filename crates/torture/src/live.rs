@@ -21,7 +21,7 @@ use crate::play::{Play, PlayError, PlayedRequest};
 use crate::stamp::{Origin, origin};
 
 /// A message to the thread of the drive.
-enum Message {
+enum DriveMessage {
     Job(Job),
     Line(String),
     Stop,
@@ -29,7 +29,7 @@ enum Message {
 
 /// A recorded drive. Its thread ends with [`RecordedDrive::finish`].
 pub struct RecordedDrive {
-    inbox: Sender<Message>,
+    inbox: Sender<DriveMessage>,
     capacity: Sectors,
     unit: Sectors,
 }
@@ -74,12 +74,12 @@ impl RecordedDrive {
     /// Notes a line that the workload printed.
     pub fn said(&self, line: String) {
         // The send fails only if the drive has stopped, which records nothing more.
-        let _ = self.inbox.send(Message::Line(line));
+        let _ = self.inbox.send(DriveMessage::Line(line));
     }
 
     /// Ends the recording when all requests so far are answered.
     pub fn finish(&self) {
-        let _ = self.inbox.send(Message::Stop);
+        let _ = self.inbox.send(DriveMessage::Stop);
     }
 }
 
@@ -93,8 +93,8 @@ impl Disk for RecordedDrive {
     }
 
     fn submit(&self, job: Job) {
-        if let Err(unsent) = self.inbox.send(Message::Job(job))
-            && let Message::Job(job) = unsent.0
+        if let Err(unsent) = self.inbox.send(DriveMessage::Job(job))
+            && let DriveMessage::Job(job) = unsent.0
         {
             (job.answer)(Err(Failed::NoPower));
         }
@@ -108,7 +108,7 @@ struct DriveThread {
     /// The offset of each write's content in the journal; `None` for other requests.
     places: Vec<Option<u64>>,
     answers: Vec<Option<Answer>>,
-    jobs: Receiver<Message>,
+    jobs: Receiver<DriveMessage>,
 }
 
 impl DriveThread {
@@ -130,9 +130,9 @@ impl DriveThread {
                 },
             };
             match message {
-                Message::Job(job) => self.begin(job)?,
-                Message::Line(line) => self.play.say(&line)?,
-                Message::Stop => break,
+                DriveMessage::Job(job) => self.begin(job)?,
+                DriveMessage::Line(line) => self.play.say(&line)?,
+                DriveMessage::Stop => break,
             }
             self.answer()?;
         }
@@ -144,7 +144,7 @@ impl DriveThread {
 
     /// Waits for a message while the drive is idle and its time passes with the clock; `None` if no sender is left.
     #[allow(clippy::disallowed_methods)] // The time that software takes to think is a time of the machine.
-    fn wait(&mut self) -> io::Result<Option<Message>> {
+    fn wait(&mut self) -> io::Result<Option<DriveMessage>> {
         let begun = Instant::now();
         let message = self.jobs.recv().ok();
         let idle = Span::from_secs_f64(begun.elapsed().as_secs_f64());

@@ -56,7 +56,7 @@ const ZEROS: u64 = 1024;
 
 /// A request under way.
 #[derive(Clone, Copy, Debug, Default)]
-struct Active {
+struct ActiveRequest {
     /// The number of the request's parts that the drive has not completed.
     parts: u32,
     /// True if a flush follows before the answer.
@@ -79,7 +79,7 @@ pub struct Play<W> {
     drive: Ssd<Stamp>,
     recorder: Recorder<W>,
     /// The state of each request.
-    active: Vec<Active>,
+    active: Vec<ActiveRequest>,
     /// Requests whose flush is submitted next.
     next: VecDeque<u32>,
     /// Requests answered since the last [`Self::take_ended`].
@@ -139,7 +139,7 @@ impl<W: Write> Play<W> {
         let (of, content) = self.recorder.asked(now, kind, (start, sectors), data)?;
         self.content = content;
         self.outstanding += 1;
-        self.active.push(Active { flush_follows: kind.is_fua(), ..Active::default() });
+        self.active.push(ActiveRequest { flush_follows: kind.is_fua(), ..ActiveRequest::default() });
         let io = |kind, start, sectors| Io::new(kind, start, sectors);
         match kind {
             RequestKind::Read => self.submit(of, io(IoKind::Read, start, sectors), 0)?,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::io::{Read, Write as IoWrite};
+use std::io::{Read, Write};
 
 use super::zones::ZonePromises;
 use super::{Promise, Verifier};
@@ -12,7 +12,7 @@ use crate::runs::{Moment, SectorWrite, WriteContent, WriteRun, WriteRuns};
 use crate::settled::{SettledSectors, WriteTime};
 
 impl Verifier {
-    pub(super) fn write(&self, out: &mut NumberWriter<impl IoWrite>) -> io::Result<()> {
+    pub(super) fn write(&self, out: &mut NumberWriter<impl Write>) -> io::Result<()> {
         out.number(self.now)?;
         out.number(self.cut)?;
         self.settled.write_to(out)?;
@@ -30,7 +30,7 @@ impl Verifier {
 }
 
 impl SectorWrite {
-    fn write_to(&self, out: &mut NumberWriter<impl IoWrite>) -> io::Result<()> {
+    fn write_to(&self, out: &mut NumberWriter<impl Write>) -> io::Result<()> {
         out.number(self.start)?;
         match &self.content {
             WriteContent::Each(digests) => out.numbers(digests)?,
@@ -96,7 +96,7 @@ impl SectorWrite {
 }
 
 impl WriteRuns {
-    fn write_to(&self, out: &mut NumberWriter<impl IoWrite>) -> io::Result<()> {
+    fn write_to(&self, out: &mut NumberWriter<impl Write>) -> io::Result<()> {
         out.number(self.writes.len() as u64)?;
         for (number, write) in &self.writes {
             out.number(*number)?;

@@ -11,7 +11,7 @@
 //!   do not change this promise: a drive with zones has no volatile buffer.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write as IoWrite};
+use std::io::{self, Read, Write};
 use std::ops::Range;
 
 use base::units::{Lba, Sectors, Time};
@@ -119,7 +119,7 @@ impl ZonePromises {
         (self.zones.len() * size_of::<(u64, ZonePromise)>()) as u64
     }
 
-    pub(super) fn write_to(&self, out: &mut NumberWriter<impl IoWrite>) -> io::Result<()> {
+    pub(super) fn write_to(&self, out: &mut NumberWriter<impl Write>) -> io::Result<()> {
         out.number(self.zones.len() as u64)?;
         for (start, zone) in &self.zones {
             let ZonePromise { pointer, appends, resets, open_resets, reset, area, asks_for_area } = zone;
