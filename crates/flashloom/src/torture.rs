@@ -9,10 +9,10 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
-use serve::torture::{Honesty, Laboratory, LossSpec, Recording, Tested, TortureSpec, quoted};
 use study::config::{Document, load};
 use study::output::{Kind, OutFile, Outputs, TEXT, publish};
 use tempfile::TempDir;
+use torture::{CutResult, Honesty, Laboratory, LossSpec, Recording, TortureSpec, quoted};
 
 use crate::args::TortureArgs;
 use crate::exit::{Failure, note, print};
@@ -123,7 +123,7 @@ fn name(path: &Option<PathBuf>) -> String {
 }
 
 /// Fails with exit code 1 if a cut lost something.
-fn ended(tested: &[Tested]) -> Result<(), Failure> {
+fn ended(tested: &[CutResult]) -> Result<(), Failure> {
     match tested.iter().filter(|tested| tested.is_loss()).count() {
         0 => Ok(()),
         lost => {

@@ -13,11 +13,16 @@ use super::escape::escape;
 use super::figure::Figure;
 use super::words::Words;
 
-const STYLE: &str = concat!(include_str!("../assets/colours.css"), include_str!("../assets/report.css"));
+/// Style sheet of the colours, light and dark. Other pages of Flashloom use it, too.
+pub const COLOURS: &str = include_str!("../assets/colours.css");
+/// Script that shows numbers as text. Other pages of Flashloom use it, too.
+pub const NUMBERS: &str = include_str!("../assets/numbers.js");
+
+const STYLE: &str = include_str!("../assets/report.css");
 const LIBRARY: &str = include_str!("../assets/echarts.min.js");
 /// The scripts of a page, in the order of their dependencies.
 const SCRIPTS: [&str; 8] = [
-    include_str!("../assets/numbers.js"),
+    NUMBERS,
     include_str!("../assets/axes.js"),
     include_str!("../assets/options.js"),
     include_str!("../assets/names.js"),
@@ -170,7 +175,7 @@ impl Page {
              <meta name=\"color-scheme\" content=\"light dark\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
              script-src 'unsafe-inline'; img-src data:\">\n\
-             <title>{0}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<div>\n<h1>{0}</h1>\n\
+             <title>{0}</title>\n<style>\n{COLOURS}{STYLE}</style>\n</head>\n<body>\n<header>\n<div>\n<h1>{0}</h1>\n\
              <p>{1}</p>\n</div>\n<div id=\"controls\" hidden></div>\n</header>\n\
              <noscript><p>The charts need JavaScript. All numbers can be read without it.</p></noscript>\n<main>\n",
             escape(&self.title),
@@ -389,7 +394,7 @@ mod tests {
         for part in SCRIPTS.iter().chain([&LIBRARY]) {
             assert!(!part.contains("</script") && !part.contains("<!--"), "it would end its script");
         }
-        for part in SCRIPTS.iter().chain([&STYLE]) {
+        for part in SCRIPTS.iter().chain([&COLOURS, &STYLE]) {
             for call in ["http:", "https:", "url(", "@import", "fetch(", "XMLHttpRequest", "import("] {
                 assert!(!part.contains(call), "{call} in {}", part.lines().next().unwrap_or_default());
             }

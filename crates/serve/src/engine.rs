@@ -39,6 +39,7 @@ use study::catalogue::Device;
 use study::memory::{self, Limit, Need};
 use study::output::OutputError;
 use study::session::{Progress, Session, SessionError};
+use verify::Verifier;
 
 pub(crate) use coarse::CoarseHistogram;
 pub use command::{Command, Reply};
@@ -64,11 +65,10 @@ use crate::control::{ControlError, ControlSocket};
 use crate::metrics::MetricsServer;
 use crate::record::{Recording, RecordingTarget, Writer};
 use crate::state::{FileOperation, StateError};
-use crate::verify::{self, Verifier};
 use crate::web::{WatchedDrive, WebServer};
 use crate::{AllocationQuery, Disk, Job, JobFailure, ZoneQuery};
 use inbox::Inbox;
-use keep::OpenedDrive;
+use keep::{DriveFiles, OpenedDrive};
 use thread::{DriveServer, Message, TakeReply};
 
 /// The drive to serve, and the options of its server.
@@ -315,35 +315,7 @@ impl Engine {
         }
         let record = options.record.as_ref().map(RecordingTarget::open).transpose().map_err(EngineError::Record)?;
         let socket = options.control.as_deref().map(ControlSocket::bind).transpose().map_err(EngineError::Control)?;
-        let (mut is_known, mut is_kept, mut dir) = (options.load_snapshot.is_none(), false, None);
-        let (mut core, mut files) = match options.keep.take() {
-            None => (Core::new(options.drive(progress)?, options.on_cut), None),
-            Some(keep) => {
-                dir = Some(keep.dir.path().to_owned());
-                let OpenedDrive { drive, files, is_used } = keep.make(&options, progress)?;
-                let mut core = Core::new(drive, options.on_cut);
-                if is_used {
-                    core.recover();
-                    is_known = false;
-                }
-                is_kept = is_used;
-                (core, Some(files))
-            }
-        };
-        if options.verify.is_some() {
-            core.verify(is_known);
-        }
-        if let Some(dir) = dir {
-            // A process that does not verify the drive removes the files of an earlier verification, which it makes out of date.
-            let kept = match options.verify {
-                Some(_) => core.keep_verification(&dir, is_kept),
-                None => verify::forget(&dir).map(|()| true),
-            };
-            let io = |error| StateError::Io { path: dir, doing: FileOperation::Write, error: Arc::new(error) };
-            if let (false, Some(files)) = (kept.map_err(io)?, &mut files) {
-                files.say(FileNotice::Unverified);
-            }
-        }
+        let (mut core, files) = Self::core(&mut options, progress)?;
         let (capacity, unit, queues) = (core.capacity(), core.unit(), core.drive().queues());
         let record = record.map(Writer::start).transpose().map_err(EngineError::Record)?;
         let record = record.map(|(writer, record)| {
@@ -374,6 +346,43 @@ impl Engine {
         let web = options.web.map(|server| server.serve(watched())).transpose().map_err(EngineError::Thread)?;
         *engine.running() = Some(RunningParts { thread, record, control, metrics, web });
         Ok(engine)
+    }
+
+    /// The drive, new or from its files, and verified if the options ask for it.
+    fn core(
+        options: &mut EngineOptions,
+        progress: impl FnMut(Progress),
+    ) -> Result<(Core, Option<DriveFiles>), EngineError> {
+        let (mut is_known, mut is_kept, mut dir) = (options.load_snapshot.is_none(), false, None);
+        let (mut core, mut files) = match options.keep.take() {
+            None => (Core::new(options.drive(progress)?, options.on_cut), None),
+            Some(keep) => {
+                dir = Some(keep.dir.path().to_owned());
+                let OpenedDrive { drive, files, is_used } = keep.make(options, progress)?;
+                let mut core = Core::new(drive, options.on_cut);
+                if is_used {
+                    core.recover();
+                    is_known = false;
+                }
+                is_kept = is_used;
+                (core, Some(files))
+            }
+        };
+        if options.verify.is_some() {
+            core.verify(is_known);
+        }
+        if let Some(dir) = dir {
+            // A process that does not verify the drive removes the files of an earlier verification, which it makes out of date.
+            let kept = match options.verify {
+                Some(_) => core.keep_verification(&dir, is_kept),
+                None => verify::forget(&dir).map(|()| true),
+            };
+            let io = |error| StateError::Io { path: dir, doing: FileOperation::Write, error: Arc::new(error) };
+            if let (false, Some(files)) = (kept.map_err(io)?, &mut files) {
+                files.say(FileNotice::Unverified);
+            }
+        }
+        Ok((core, files))
     }
 
     fn running(&self) -> MutexGuard<'_, Option<RunningParts>> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ssd::{Completeness, Status};
+use ssd::Status;
 
 /// The reason for which a job failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,11 +17,6 @@ impl JobFailure {
     /// The failure for a status of the drive; `None` for success.
     pub(crate) fn of(status: Status) -> Option<Self> {
         (status != Status::Done).then_some(Self::Drive(status))
-    }
-
-    /// True if no part of the failed job was carried out.
-    pub(crate) fn changes_nothing(self) -> bool {
-        matches!(self, Self::Drive(status) if status.completeness() == Completeness::Nothing)
     }
 }
 

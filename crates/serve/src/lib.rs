@@ -16,8 +16,6 @@ pub mod nvme_tcp;
 pub mod record;
 pub mod server;
 mod state;
-pub mod torture;
-pub mod verify;
 pub mod web;
 mod zone_query;
 

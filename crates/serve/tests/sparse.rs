@@ -12,10 +12,11 @@ use crate::client::{Client, FLUSH, READ, TRIM, WRITE};
 use crate::fixture::{RunningServer, patient};
 use crate::programs::{installed, run};
 
-const DRIVE: &str = "name = \"sparse\"\n\
-    flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 200, pages = 64 }\n\
-    ftl = { map-unit = \"2KiB\", over-provisioning = \"40%\" }\n\
-    buffer = { size = \"256KiB\" }\n";
+const DRIVE: &str = r#"name = "sparse"
+flash = { part = "dirik-2009", channels = 2, chips = 2, blocks = 200, pages = 64 }
+ftl = { map-unit = "2KiB", over-provisioning = "40%" }
+buffer = { size = "256KiB" }
+"#;
 
 const KIB: u64 = 1 << 10;
 

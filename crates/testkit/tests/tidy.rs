@@ -59,7 +59,7 @@ fn conflict_markers(files: &[File]) -> Vec<Violation> {
 // --- imports run only downward ---
 
 /// The crates of the workspace that a crate may depend on.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("align", &["base", "ssd"]),
     ("base", &[]),
     ("nvme", &[]),
@@ -71,13 +71,17 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("workload", &["base"]),
     ("study", &["base", "flash", "ftl", "ssd", "raid", "translation", "workload"]),
     ("report", &["base", "flash", "ftl", "ssd", "workload", "study"]),
-    ("serve", &["base", "nvme", "flash", "ftl", "ssd", "raid", "translation", "workload", "study"]),
-    ("flashloom", &["base", "flash", "ftl", "ssd", "workload", "study", "report", "serve", "testkit"]),
+    ("verify", &["base", "ssd"]),
+    ("serve", &["base", "nvme", "flash", "ftl", "ssd", "raid", "translation", "workload", "study", "report", "verify"]),
+    ("torture", &["base", "flash", "ssd", "workload", "study", "serve"]),
+    (
+        "flashloom",
+        &["base", "flash", "ftl", "ssd", "workload", "study", "report", "verify", "serve", "torture", "testkit"],
+    ),
     (
         "python",
         &["align", "base", "flash", "ftl", "ssd", "workload", "study", "report", "serve", "testkit", "flashloom"],
     ),
-    ("web", &["base", "flash", "ftl", "ssd", "workload", "study", "report"]),
     ("testkit", &["base", "flash", "ftl", "ssd", "raid", "translation", "workload", "study"]),
     ("bench", &["base", "flash", "ftl", "nvme", "ssd", "workload", "study", "testkit"]),
     ("fuzz", &["base", "nvme", "flash", "ftl", "ssd", "workload", "study", "serve", "testkit"]),

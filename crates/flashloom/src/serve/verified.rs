@@ -1,9 +1,9 @@
 //! The messages on drives that are verified while they are served, and the exit of the command.
 
 use serve::engine::ViolationCallback;
-use serve::verify::VerifyStatus;
 use ssd::FlushPolicy;
 use study::catalogue::Device;
+use verify::VerifyStatus;
 
 use crate::exit::{Failure, say};
 

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
-use serve::torture::{Play, PlayError, TortureSpec};
 use study::catalogue::{self, Device, Stage};
+use torture::{Play, PlayError, TortureSpec};
 use workload::Pacing;
 use workload::trace::TraceOptions;
 
@@ -53,7 +53,7 @@ mod unix {
     use std::sync::Arc;
 
     use serve::server::{Export, Hangup, Limits, Listen, Server};
-    use serve::torture::{Live, quoted};
+    use torture::{RecordedDrive, quoted};
 
     use super::{Device, Failure, File, Path, TortureSpec, unwritable};
 
@@ -66,7 +66,7 @@ mod unix {
         to: &Path,
     ) -> Result<(), Failure> {
         let file = File::create_new(to).map_err(|error| unwritable(to, &error))?;
-        let begun = Live::begin(device, spec.seed, &spec.precondition, (file, to));
+        let begun = RecordedDrive::begin(device, spec.seed, &spec.precondition, (file, to));
         let (live, recordings) = begun.map_err(|error| Failure::Input(error.to_string()))?;
         let live = Arc::new(live);
         let place = Listen::PrivateIn(to.parent().map_or_else(std::env::temp_dir, Path::to_owned));
@@ -90,7 +90,7 @@ mod unix {
     }
 
     /// Runs the command, and records the lines that it prints.
-    fn run(line: &str, live: &Live) -> Result<(), Failure> {
+    fn run(line: &str, live: &RecordedDrive) -> Result<(), Failure> {
         let failed = |error: std::io::Error| {
             Failure::Input(format!("run: the shell cannot be started: {error}; check that `sh` is in the path"))
         };

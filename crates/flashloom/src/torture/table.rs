@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use base::units::Span;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serve::torture::{CutKind, Ending, Honesty, Laboratory, Tested};
+use torture::{CheckOutcome, CutKind, CutResult, Honesty, Laboratory};
 
 /// The version of the keys.
 const SCHEMA: &str = "flashloom-torture-1";
@@ -85,7 +85,7 @@ struct LossyCut {
 }
 
 impl TortureResult {
-    pub(crate) fn new(name: &str, laboratory: &Laboratory, drive: Honesty, tested: &[Tested]) -> Self {
+    pub(crate) fn new(name: &str, laboratory: &Laboratory, drive: Honesty, tested: &[CutResult]) -> Self {
         let journal = laboratory.journal();
         let moments = CutKind::ALL.into_iter().map(|kind| {
             let of = || tested.iter().filter(move |tested| tested.cut.kind == kind);
@@ -136,8 +136,8 @@ impl TortureResult {
 }
 
 impl LossyCut {
-    fn of(cut: usize, tested: &Tested) -> Self {
-        let failed = tested.checked.as_ref().filter(|checked| checked.ending != Ending::Good);
+    fn of(cut: usize, tested: &CutResult) -> Self {
+        let failed = tested.checked.as_ref().filter(|checked| checked.ending != CheckOutcome::Good);
         Self {
             cut,
             kind: tested.cut.kind,

@@ -22,7 +22,7 @@ use serde_json::Value;
 /// The crates of a drive, and of what a host puts above drives.
 const DRIVE: [&str; 6] = ["base", "flash", "ftl", "raid", "ssd", "translation"];
 /// The other crates to change.
-const ABOVE: [&str; 4] = ["workload", "study", "report", "serve"];
+const ABOVE: [&str; 6] = ["workload", "study", "report", "verify", "serve", "torture"];
 /// The time limit of a command: twice the time of the longest one on two busy cores. A mutant that never ends counts as found.
 const SECONDS: u32 = 3600;
 /// Tests of the workspace and of the suite itself: they test no drive.

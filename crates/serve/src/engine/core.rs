@@ -18,13 +18,13 @@ use base::io::{Io, IoKind};
 use base::units::{Sectors, Span, Time};
 use flash::nand::Bytes512;
 use ssd::{Completion, Request};
+use verify::{ClientCommand, Promise, Verifier, Violation};
 
 use super::jobs::{Extent, Jobs, kind_of, tag, untag};
 use super::pace::END;
 use super::served::ServedDrive;
 use super::tally::Tally;
 use crate::record::RequestCollector;
-use crate::verify::{Promise, Verifier, Violation};
 use crate::{Allocation, AllocationQuery, Job, JobFailure, JobResult, Operation, ResultCallback, ZoneQuery};
 
 /// The sectors of a request that writes zeros: a client may ask for gigabytes of them without sending any.
@@ -268,7 +268,8 @@ impl Core {
         let place = self.jobs.insert(job, at);
         let (open, keeps) = (self.jobs.at(place), self.on_cut == CutPolicy::Hold);
         if let Some(verifier) = self.verifier.as_mut().filter(|_| open.is_verified()) {
-            open.ticket = verifier.begin(at, &open.job.operation, open.range());
+            let data = open.job.operation.data().map_or(&[][..], Vec::as_slice);
+            open.ticket = verifier.begin(at, open.command(), open.range(), data);
         }
         let whole = |kind| Io::new(kind, extent.lba(), extent.sectors());
         match &mut open.job.operation {
@@ -450,8 +451,8 @@ impl Core {
         let failed = JobFailure::of(completion.status);
         if let (Some(verifier), &Operation::ManageZones(action)) = (&mut self.verifier, &open.job.operation) {
             let (start, ticket) = (completion.io.start.get(), open.ticket_of(completion.io.start));
-            let result = failed.map_or(Ok(&[][..]), Err);
-            verifier.end(end, ticket, &Operation::ManageZone(action), start..start, result);
+            let result = if failed.is_none() { Ok(&[][..]) } else { Err(completion.status) };
+            verifier.end(end, ticket, ClientCommand::Zone(action), start..start, result);
         }
         let failed = failed.filter(|failed| !open.is_overtaken(*failed));
         open.failed = open.failed.or(failed);
@@ -475,8 +476,7 @@ impl Core {
         let latency = due - open.arrival;
         self.tally.ended(&open.job, due, latency, open.failed);
         if let Some(verifier) = self.verifier.as_mut().filter(|_| open.is_verified()) {
-            let result = open.failed.map_or(Ok(&open.data[..]), Err);
-            verifier.end(due, open.ticket, &open.job.operation, open.range(), result);
+            verifier.end(due, open.ticket, open.command(), open.range(), open.result());
         }
         if open.job.operation.stores() {
             let all_durable = self.durable == self.written;

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use base::io::IoKind;
 use base::units::{Lba, Sectors, Time};
-use ssd::{Tag, ZoneAction};
+use ssd::{Status, Tag, ZoneAction};
+use verify::{ClientCommand, Ticket};
 
-use crate::verify::Ticket;
 use crate::{Job, JobFailure, JobResult, Operation, ResultCallback};
 
 /// Bits of a tag that name the place of its job; the others number the requests of the drive.
@@ -96,6 +96,29 @@ impl OpenJob {
     /// a handle changes no content.
     pub(super) const fn is_verified(&self) -> bool {
         !matches!(self.job.operation, Operation::ManageZones(_) | Operation::UpdateHandles(_))
+    }
+
+    /// The job as the verifier knows it.
+    pub(super) fn command(&self) -> ClientCommand {
+        match self.job.operation {
+            Operation::Read => ClientCommand::Read,
+            Operation::Flush => ClientCommand::Flush,
+            Operation::Discard => ClientCommand::Discard,
+            Operation::Write { fua, .. } => ClientCommand::Write { fua },
+            Operation::WriteZeroes { fua } => ClientCommand::WriteZeroes { fua },
+            Operation::Append { fua, .. } => ClientCommand::Append { fua },
+            Operation::ManageZone(action) => ClientCommand::Zone(action),
+            Operation::ManageZones(_) | Operation::UpdateHandles(_) => unreachable!("`is_verified` leaves it out"),
+        }
+    }
+
+    /// The result of the job for the verifier. The job was finished, so not a power cut but the drive has failed it.
+    pub(super) fn result(&self) -> Result<&[u8], Status> {
+        match self.failed {
+            None => Ok(&self.data),
+            Some(JobFailure::Drive(status)) => Err(status),
+            Some(JobFailure::NoPower) => unreachable!("a power cut takes the job away"),
+        }
     }
 
     pub(super) const fn wants_zeros(&self) -> bool {

@@ -8,11 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use study::histogram::Histogram;
 use study::run::write_amplification;
+use verify::VerifyStatus;
 
 use super::core::Core;
 use super::lag::Lag;
 use super::tally::{KINDS, has_kind};
-use crate::verify::VerifyStatus;
 
 pub use layers::{DriveState, DriveStatus, RaidStatus, TranslationStatus};
 pub use prometheus::MEDIA_TYPE;

@@ -8,8 +8,7 @@ mod placement;
 mod power;
 mod replay;
 mod thread;
-mod verify;
-mod verify_zones;
+mod verification;
 pub(crate) mod zones;
 
 use std::sync::{Arc, Mutex};
@@ -97,9 +96,10 @@ impl Bench {
     }
 }
 
-const SMALL: &str = "name = \"small\"\n\
-    flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16 }\n\
-    ftl = { map-unit = \"2KiB\", over-provisioning = \"40%\" }\n";
+const SMALL: &str = r#"name = "small"
+flash = { part = "dirik-2009", channels = 2, chips = 2, blocks = 40, pages = 16 }
+ftl = { map-unit = "2KiB", over-provisioning = "40%" }
+"#;
 
 pub(crate) fn small(more: &str) -> Device {
     Device::parse(format!("{SMALL}{more}")).unwrap_or_else(|faults| panic!("{faults}"))
@@ -267,9 +267,10 @@ fn the_host_takes_its_memory_back_and_the_drive_goes_on_without() {
 
 #[test]
 fn a_die_fails_and_nothing_is_lost() {
-    let text = "name = \"striped\"\n\
-        flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16, controllers = \"none\" }\n\
-        ftl = { map-unit = \"2KiB\", over-provisioning = \"70%\", superblock-dies = 4, parity = true }\n";
+    let text = r#"name = "striped"
+flash = { part = "dirik-2009", channels = 2, chips = 2, blocks = 40, pages = 16, controllers = "none" }
+ftl = { map-unit = "2KiB", over-provisioning = "70%", superblock-dies = 4, parity = true }
+"#;
     let device = Device::parse(text.to_owned()).unwrap_or_else(|faults| panic!("{faults}"));
     let mut bench = Bench::new(Core::new(Box::new(Ssd::new(&device.resolved, 1)), CutPolicy::End));
     (0..64).for_each(|n| {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use base::units::Time;
 use study::output::{Kind, Outputs, publish};
 use study::snapshot;
+use verify::Violation;
 
 use super::command::{Command, Reply};
 use super::core::{AnsweredJob, Core};
@@ -21,7 +22,6 @@ use super::pace::{END, Pace, Timeline};
 use super::refused::CommandRefusal;
 use super::status::{LagStatus, Status};
 use crate::state::StateError;
-use crate::verify::Violation;
 use crate::{AllocationQuery, Job, JobFailure, ZoneQuery};
 
 /// Takes the reply to a command: on the thread of the drive, and without waiting.

@@ -3,11 +3,11 @@
 use base::io::Io;
 use base::units::{Lba, Sectors};
 use ssd::{ZoneAction, ZoneReport, ZoneState};
+use verify::{ClientCommand, ZoneSectors};
 
 use super::core::{AnsweredJob, Core, CutPolicy};
 use super::jobs::kind_of;
-use crate::verify::ZoneSectors;
-use crate::{JobFailure, Operation, ZoneQuery};
+use crate::{JobFailure, ZoneQuery};
 
 /// True if an action on all zones concerns a zone in this state (ZNS 1.1, section 3.4.3.1, Select All).
 const fn concerns(action: ZoneAction, state: ZoneState) -> bool {
@@ -89,7 +89,7 @@ impl Core {
                 let now = self.now();
                 if let Some(verifier) = &mut self.verifier {
                     let sector = start.get();
-                    let ticket = verifier.begin(now, &Operation::ManageZone(action), sector..sector);
+                    let ticket = verifier.begin(now, ClientCommand::Zone(action), sector..sector, &[]);
                     self.jobs.at(place).zone_tickets.push((start, ticket));
                 }
                 self.request(place, Io::new(kind_of(action), start, Sectors::new(0)), Vec::new());

@@ -195,25 +195,8 @@ impl NamespaceTarget {
             IoCommand::Read { range, fua: true } => self.spawn(pending, move |target| async move {
                 target.settled_read(range, plain).await.map(data_of).map_err(status)
             }),
-            IoCommand::Verify(range) => self.spawn(pending, move |target| async move {
-                let mut start = range.start;
-                while start < range.end() {
-                    let count = target.verified_at_once().min(range.end() - start);
-                    target.ask(Operation::Read, BlockRange { start, count }, plain).await.map_err(status)?;
-                    start += count;
-                }
-                Ok(Response::success())
-            }),
-            IoCommand::Compare { range, fua } => self.spawn(pending, move |target| async move {
-                let found = match fua {
-                    true => target.settled_read(range, plain).await,
-                    false => target.ask(Operation::Read, range, plain).await,
-                };
-                match found.map_err(status)?.data == data {
-                    true => Ok(Response::success()),
-                    false => Err(Status::COMPARE_FAILURE.do_not_retry()),
-                }
-            }),
+            IoCommand::Verify(range) => self.verify(range, plain, pending),
+            IoCommand::Compare { range, fua } => self.compare((range, fua, data), plain, pending),
             IoCommand::Write { range, fua, directive } => {
                 let operation = Operation::Write { data, fua: self.is_fua(fua) };
                 let route = Route { queue, placement: placement(directive) };
@@ -234,16 +217,10 @@ impl NamespaceTarget {
                 intake.push(self.place, self.job(operation, range, plain, answer));
             }
             IoCommand::Deallocate(ranges) => self.deallocate(ranges, plain, pending),
-            IoCommand::Copy { ranges, to, fua, directive } => self.spawn(pending, move |target| async move {
-                let mut data = Vec::new();
-                for range in ranges {
-                    data.extend(target.ask(Operation::Read, range, plain).await.map_err(status)?.data);
-                }
-                let range = BlockRange { start: to, count: data.len() as u64 / target.sectors(1).bytes().get() };
-                let operation = Operation::Write { data, fua: target.is_fua(fua) };
+            IoCommand::Copy { ranges, to, fua, directive } => {
                 let route = Route { queue, placement: placement(directive) };
-                target.ask(operation, range, route).await.map(done).map_err(status_of_write)
-            }),
+                self.copy((ranges, to, fua), plain, route, pending);
+            }
             IoCommand::ZoneManagement { action, zones } => match zone_action(action) {
                 Some(action) => {
                     let (operation, start) = match zones {
@@ -255,30 +232,8 @@ impl NamespaceTarget {
                 }
                 None => self.set_offline(zones, pending),
             },
-            IoCommand::ZoneReport(report) => {
-                let target = self.clone();
-                let answer = move |zones: Result<Vec<_>, _>| {
-                    pending.answer(zones.map(|zones| Response::data(target.report(&report, &zones))));
-                };
-                self.engine.zones(ZoneQuery { from: self.lba(report.from), answer: Box::new(answer) });
-            }
-            IoCommand::HandleStatus { length } => {
-                let target = self.clone();
-                self.engine.observe_then(false, move |seen| {
-                    let handles = seen.counters.fdp.map_or_else(Vec::new, |fdp| fdp.handles);
-                    let handles = (0..).zip(&handles).map(|(number, handle)| HandleStatus {
-                        identifier: number,
-                        handle: number,
-                        // A handle without an open reclaim unit opens an empty one at its first write.
-                        remaining_blocks: match handle.available_units * target.unit {
-                            0 => target.reclaim_unit,
-                            blocks => blocks,
-                        },
-                        remaining_seconds: 0,
-                    });
-                    pending.complete(Response::data(handle_status(&handles.collect::<Vec<_>>(), length)));
-                });
-            }
+            IoCommand::ZoneReport(report) => self.report_zones(report, pending),
+            IoCommand::HandleStatus { length } => self.handle_status(length, pending),
             IoCommand::HandleUpdate(identifiers) => {
                 let operation = Operation::UpdateHandles(identifiers.into_iter().map(PlacementId::new).collect());
                 let answer = move |result: Result<JobResult, _>| pending.answer(result.map(done));
@@ -289,6 +244,78 @@ impl NamespaceTarget {
                 pending.complete(Response::status(Status::INVALID_OPCODE.do_not_retry()));
             }
         }
+    }
+
+    fn verify(&self, range: BlockRange, route: Route, pending: CommandGuard) {
+        self.spawn(pending, move |target| async move {
+            let mut start = range.start;
+            while start < range.end() {
+                let count = target.verified_at_once().min(range.end() - start);
+                target.ask(Operation::Read, BlockRange { start, count }, route).await.map_err(status)?;
+                start += count;
+            }
+            Ok(Response::success())
+        });
+    }
+
+    fn compare(&self, (range, fua, data): (BlockRange, bool, Vec<u8>), route: Route, pending: CommandGuard) {
+        self.spawn(pending, move |target| async move {
+            let found = match fua {
+                true => target.settled_read(range, route).await,
+                false => target.ask(Operation::Read, range, route).await,
+            };
+            match found.map_err(status)?.data == data {
+                true => Ok(Response::success()),
+                false => Err(Status::COMPARE_FAILURE.do_not_retry()),
+            }
+        });
+    }
+
+    /// Reads the ranges on one route, and writes their data from the block `to` on by another one.
+    fn copy(
+        &self,
+        (ranges, to, fua): (Vec<BlockRange>, u64, bool),
+        read_route: Route,
+        write_route: Route,
+        pending: CommandGuard,
+    ) {
+        self.spawn(pending, move |target| async move {
+            let mut data = Vec::new();
+            for range in ranges {
+                data.extend(target.ask(Operation::Read, range, read_route).await.map_err(status)?.data);
+            }
+            let range = BlockRange { start: to, count: data.len() as u64 / target.sectors(1).bytes().get() };
+            let operation = Operation::Write { data, fua: target.is_fua(fua) };
+            let written = target.ask(operation, range, write_route).await;
+            written.map(|_| Response::success()).map_err(status_of_write)
+        });
+    }
+
+    fn report_zones(&self, report: ZoneReport, pending: CommandGuard) {
+        let target = self.clone();
+        let from = self.lba(report.from);
+        let answer = move |zones: Result<Vec<_>, _>| {
+            pending.answer(zones.map(|zones| Response::data(target.report(&report, &zones))));
+        };
+        self.engine.zones(ZoneQuery { from, answer: Box::new(answer) });
+    }
+
+    fn handle_status(&self, length: usize, pending: CommandGuard) {
+        let target = self.clone();
+        self.engine.observe_then(false, move |seen| {
+            let handles = seen.counters.fdp.map_or_else(Vec::new, |fdp| fdp.handles);
+            let handles = (0..).zip(&handles).map(|(number, handle)| HandleStatus {
+                identifier: number,
+                handle: number,
+                // A handle without an open reclaim unit opens an empty one at its first write.
+                remaining_blocks: match handle.available_units * target.unit {
+                    0 => target.reclaim_unit,
+                    blocks => blocks,
+                },
+                remaining_seconds: 0,
+            });
+            pending.complete(Response::data(handle_status(&handles.collect::<Vec<_>>(), length)));
+        });
     }
 
     /// Carries out a command of several jobs.

@@ -1,6 +1,6 @@
 //! The reasons that a state cannot be used.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fmt, io};
 
@@ -146,31 +146,45 @@ impl fmt::Display for DamagedPlace {
 /// The maximum number of differing keys in a message.
 const LISTED: usize = 6;
 
+fn write_io(f: &mut fmt::Formatter<'_>, path: &Path, doing: FileOperation, error: &io::Error) -> fmt::Result {
+    let doing = match doing {
+        FileOperation::Create => "created",
+        FileOperation::Read => "read",
+        FileOperation::Write => "written",
+        FileOperation::Sync => "synchronised with its disk",
+    };
+    write!(f, "{}: cannot be {doing}: {error}", path.display())?;
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            f.write_str("; free some space, and serve the drive again")
+        }
+        io::ErrorKind::FileTooLarge => {
+            f.write_str("; raise the limit of a file's size (`ulimit -f`), and serve the drive again")
+        }
+        io::ErrorKind::PermissionDenied => f.write_str("; choose a directory that you may write to"),
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+            f.write_str("; choose a directory, or a name that nothing has")
+        }
+        _ => f.write_str("; check its disk, or choose another directory"),
+    }
+}
+
+fn write_other(f: &mut fmt::Formatter<'_>, dir: &Path, device: &str, differences: &[Difference]) -> fmt::Result {
+    write!(f, "{}: holds the state of another device, {device}: ", dir.display())?;
+    for (i, Difference { key, there, here }) in differences.iter().take(LISTED).enumerate() {
+        let comma = if i > 0 { ", " } else { "" };
+        write!(f, "{comma}{key} is {there} in the state and {here} in this device")?;
+    }
+    if differences.len() > LISTED {
+        write!(f, ", and {} more keys differ", differences.len() - LISTED)?;
+    }
+    f.write_str("; use the device of the state, or choose an empty directory")
+}
+
 impl fmt::Display for StateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io { path, doing, error } => {
-                let doing = match doing {
-                    FileOperation::Create => "created",
-                    FileOperation::Read => "read",
-                    FileOperation::Write => "written",
-                    FileOperation::Sync => "synchronised with its disk",
-                };
-                write!(f, "{}: cannot be {doing}: {error}", path.display())?;
-                match error.kind() {
-                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                        f.write_str("; free some space, and serve the drive again")
-                    }
-                    io::ErrorKind::FileTooLarge => {
-                        f.write_str("; raise the limit of a file's size (`ulimit -f`), and serve the drive again")
-                    }
-                    io::ErrorKind::PermissionDenied => f.write_str("; choose a directory that you may write to"),
-                    io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
-                        f.write_str("; choose a directory, or a name that nothing has")
-                    }
-                    _ => f.write_str("; check its disk, or choose another directory"),
-                }
-            }
+            Self::Io { path, doing, error } => write_io(f, path, *doing, error),
             Self::Locked { dir, process } => {
                 write!(f, "{}: is in use", dir.display())?;
                 if let Some(process) = process {
@@ -196,17 +210,7 @@ impl fmt::Display for StateError {
                 dir.display(),
                 super::VERSION
             ),
-            Self::Other { dir, device, differences } => {
-                write!(f, "{}: holds the state of another device, {device}: ", dir.display())?;
-                for (i, Difference { key, there, here }) in differences.iter().take(LISTED).enumerate() {
-                    let comma = if i > 0 { ", " } else { "" };
-                    write!(f, "{comma}{key} is {there} in the state and {here} in this device")?;
-                }
-                if differences.len() > LISTED {
-                    write!(f, ", and {} more keys differ", differences.len() - LISTED)?;
-                }
-                f.write_str("; use the device of the state, or choose an empty directory")
-            }
+            Self::Other { dir, device, differences } => write_other(f, dir, device, differences),
             Self::Damaged { path, place } => {
                 write!(
                     f,

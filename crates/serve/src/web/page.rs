@@ -3,14 +3,13 @@
 use std::sync::OnceLock;
 
 use hyper::body::Bytes;
+use report::page::{COLOURS, NUMBERS};
 
 const HTML: &str = include_str!("../../assets/live.html");
-/// The colours of the report's pages.
-const COLOURS: &str = include_str!("../../assets/colours.css");
 const STYLE: &str = include_str!("../../assets/live.css");
-/// The scripts in order: each uses those before it. The first is also in the report's pages.
+/// The scripts in order: each uses those before it.
 const SCRIPTS: [&str; 4] = [
-    include_str!("../../assets/numbers.js"),
+    NUMBERS,
     include_str!("../../assets/lines.js"),
     include_str!("../../assets/maps.js"),
     include_str!("../../assets/live.js"),

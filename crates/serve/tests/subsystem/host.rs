@@ -21,11 +21,12 @@ pub(super) const ENABLE: u32 = 1 | 6 << 4 | 6 << 16 | 4 << 20;
 pub(super) const HOST_NQN: &str = "nqn.2014-08.org.nvmexpress:uuid:0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0";
 
 /// A drive with two queues and a volatile buffer.
-pub(super) const SMALL: &str = "name = \"small\"\n\
-    flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16 }\n\
-    host = { queues = 2 }\n\
-    buffer = { size = \"256KiB\" }\n\
-    ftl = { map-unit = \"2KiB\", over-provisioning = \"40%\" }\n";
+pub(super) const SMALL: &str = r#"name = "small"
+flash = { part = "dirik-2009", channels = 2, chips = 2, blocks = 40, pages = 16 }
+host = { queues = 2 }
+buffer = { size = "256KiB" }
+ftl = { map-unit = "2KiB", over-provisioning = "40%" }
+"#;
 
 /// Time limits that no test reaches by accident.
 pub(super) fn patient() -> NvmeLimits {

@@ -9,13 +9,15 @@ use workload::{Arrival, Source};
 
 use super::host::{HostConnection, ServerSettings, SubsystemServer, field, group_page};
 
-const PLACED: &str = "name = \"placed\"\n\
-    flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16, controllers = \"none\" }\n\
-    ftl = { map-unit = \"2KiB\", over-provisioning = \"40%\", superblock-dies = 4, fdp = { handles = 4 } }\n";
+const PLACED: &str = r#"name = "placed"
+flash = { part = "dirik-2009", channels = 2, chips = 2, blocks = 40, pages = 16, controllers = "none" }
+ftl = { map-unit = "2KiB", over-provisioning = "40%", superblock-dies = 4, fdp = { handles = 4 } }
+"#;
 
-const STREAMS: &str = "name = \"streams\"\n\
-    flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16, controllers = \"none\" }\n\
-    ftl = { map-unit = \"2KiB\", over-provisioning = \"40%\", streams = { host = { policy = \"placement-id\", streams = 4 } } }\n";
+const STREAMS: &str = r#"name = "streams"
+flash = { part = "dirik-2009", channels = 2, chips = 2, blocks = 40, pages = 16, controllers = "none" }
+ftl = { map-unit = "2KiB", over-provisioning = "40%", streams = { host = { policy = "placement-id", streams = 4 } } }
+"#;
 
 /// A write of 64 blocks by a placement identifier.
 fn write(start: u64, identifier: u16) -> HostCommand {

@@ -61,10 +61,11 @@ fn a_recorded_session_of_zones_replays_to_the_picosecond() {
 }
 
 /// A drive that works on two commands at a time, and prefers its second queue by far.
-const WEIGHTED: &str = "name = \"weighted\"\n\
-    flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16 }\n\
-    host = { queue-depth = 2, arbitration = \"weighted\", queue = [{ weight = 1 }, { weight = 16 }] }\n\
-    ftl = { map-unit = \"2KiB\", over-provisioning = \"40%\" }\n";
+const WEIGHTED: &str = r#"name = "weighted"
+flash = { part = "dirik-2009", channels = 2, chips = 2, blocks = 40, pages = 16 }
+host = { queue-depth = 2, arbitration = "weighted", queue = [{ weight = 1 }, { weight = 16 }] }
+ftl = { map-unit = "2KiB", over-provisioning = "40%" }
+"#;
 
 #[test]
 fn a_recording_keeps_the_queue_of_each_request() {

@@ -5,9 +5,10 @@ use serve::Disk;
 
 use super::host::{HostConnection, SubsystemServer};
 
-pub(super) const ZONED: &str = "name = \"zoned\"\n\
-    flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16 }\n\
-    ftl = { kind = \"zns\", map-unit = \"2KiB\", zns = { max-open = 4, max-active = 6 } }\n";
+pub(super) const ZONED: &str = r#"name = "zoned"
+flash = { part = "dirik-2009", channels = 2, chips = 2, blocks = 40, pages = 16 }
+ftl = { kind = "zns", map-unit = "2KiB", zns = { max-open = 4, max-active = 6 } }
+"#;
 
 /// Bytes of a block, which is a mapping unit.
 const BLOCK: usize = 2048;

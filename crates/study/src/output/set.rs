@@ -10,6 +10,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tempfile::TempDir;
+
 use super::kind::{MARK, STUDY_MARK, kind_of};
 use super::staged::{Hidden, Staged};
 use super::system;
@@ -17,7 +19,7 @@ use super::system;
 /// A hidden folder with the files of a result.
 #[derive(Debug)]
 pub(super) struct FileSet {
-    hidden: Hidden,
+    hidden: Hidden<TempDir>,
     /// Locked while the program runs, so that no other program removes the folder.
     _lock: File,
     names: Vec<String>,
@@ -63,9 +65,7 @@ impl FileSet {
     /// Replaces the files `earlier` of the folder at `to` by the set.
     pub(super) fn publish(mut self, to: &Path, earlier: &[String]) -> io::Result<()> {
         if !to.is_dir() && self.is_beside {
-            fs::rename(self.hidden.path(), to)?;
-            self.hidden.forget();
-            return Ok(());
+            return fs::rename(self.hidden.path(), to);
         }
         if self.is_beside && !holds_us(to) && self.link_others(to, earlier)? && self.exchange(to)? {
             return Ok(());

@@ -4,18 +4,24 @@
 //! behind. Elsewhere the file has a hidden name beside its destination, and so has a set of files. A signal or a panic
 //! removes the hidden names ([`sweep`]). After SIGKILL the next run that writes to the folder removes them: a running
 //! program locks its files, so unlocked ones are abandoned.
+//!
+//! The crate `tempfile` finds free hidden names, creates the files and folders, renames them and removes them when their
+//! values are dropped. It cannot give a name to a file without one, drops no value at a signal, and knows nothing of the
+//! files of ended programs: these three are here.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tempfile::{Builder, TempDir, TempPath};
 
 use super::system;
 
 /// Locked while complete files get their names: an interruption waits for the lock.
 static NAMING: Mutex<()> = Mutex::new(());
 
+/// The hidden names in use, which a signal removes.
 static HIDDEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 const FIRST: &str = ".flashloom-";
@@ -75,71 +81,83 @@ pub(crate) fn clear(folder: &Path) -> Vec<u64> {
 /// Writes a file of a cache, completely or not at all, even if the program ends at any moment; replaces an older one.
 /// The call does not wait for the disk: if the machine stops, the file may be damaged, and its reader must find that.
 pub(crate) fn write_whole(to: &Path, fill: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
-    let folder = to.parent().unwrap_or(Path::new("."));
-    let staged = Staged::unswept(folder)?;
+    let staged = Staged::unswept(folder_of(to))?;
     fill(&staged.file)?;
     let _naming = naming();
     staged.name(to, true)
 }
 
-/// A hidden name of a file or folder. Dropping the value removes the file or folder.
+/// An entry of [`HIDDEN`], which ends when it is dropped.
 #[derive(Debug)]
-pub(super) struct Hidden(PathBuf);
+struct ListEntry(PathBuf);
 
-impl Hidden {
-    fn new(folder: &Path) -> Self {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        Self(folder.join(format!("{FIRST}{}-{number}{LAST}", std::process::id())))
-    }
-
-    /// Creates a folder with a hidden name.
-    pub(super) fn folder(home: &Path) -> io::Result<Self> {
-        clear(home);
-        loop {
-            let hidden = Self::new(home);
-            match fs::create_dir(&hidden.0) {
-                Ok(()) => {
-                    locked(&HIDDEN).push(hidden.0.clone());
-                    return Ok(hidden);
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.0
-    }
-
-    /// Gives up the name without removing anything, because the file has another name now.
-    pub(super) fn forget(&self) {
-        locked(&HIDDEN).retain(|path| *path != self.0);
-    }
-
-    fn create(&self) -> io::Result<File> {
-        let file = OpenOptions::new().create_new(true).read(true).write(true).open(&self.0)?;
-        locked(&HIDDEN).push(self.0.clone());
-        Ok(file)
+impl ListEntry {
+    fn new(path: &Path) -> Self {
+        locked(&HIDDEN).push(path.to_owned());
+        Self(path.to_owned())
     }
 }
 
-impl Drop for Hidden {
+impl Drop for ListEntry {
     fn drop(&mut self) {
-        let mut hidden = locked(&HIDDEN);
-        if let Some(at) = hidden.iter().position(|path| *path == self.0) {
-            hidden.swap_remove(at);
-            let _ = remove(&self.0);
-        }
+        locked(&HIDDEN).retain(|path| *path != self.0);
     }
+}
+
+/// A file or folder with a hidden name. Dropping the value removes it, unless it has another name by then.
+#[derive(Debug)]
+pub(super) struct Hidden<T> {
+    // Fields are dropped in this order: the entry outlives the name.
+    temporary: T,
+    _entry: ListEntry,
+}
+
+fn hidden_names() -> Builder<'static, 'static> {
+    let mut names = Builder::new();
+    names.prefix(FIRST).suffix(LAST);
+    names
+}
+
+impl Hidden<TempDir> {
+    /// Creates a folder with a hidden name, and removes hidden files of programs that no longer run.
+    pub(super) fn folder(home: &Path) -> io::Result<Self> {
+        clear(home);
+        let temporary = hidden_names().tempdir_in(home)?;
+        Ok(Self { _entry: ListEntry::new(temporary.path()), temporary })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.temporary.path()
+    }
+}
+
+impl Hidden<TempPath> {
+    /// Makes a file with a hidden name: `make` fails if the name that it gets is not free.
+    fn file<R>(folder: &Path, make: impl FnMut(&Path) -> io::Result<R>) -> io::Result<(R, Self)> {
+        let (made, temporary) = hidden_names().make_in(folder, make)?.into_parts();
+        Ok((made, Self { _entry: ListEntry::new(&temporary), temporary }))
+    }
+
+    /// Gives the file its final name, which may be that of another file.
+    fn rename(self, to: &Path) -> io::Result<()> {
+        self.temporary.persist(to).map_err(|error| error.error)
+    }
+}
+
+/// Creates a file at a path that must be free.
+fn create_new(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create_new(true).read(true).write(true).open(path)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("."))
 }
 
 /// A file that is being written.
 #[derive(Debug)]
 pub(super) struct Staged {
     file: File,
-    hidden: Option<Hidden>,
+    hidden: Option<Hidden<TempPath>>,
 }
 
 impl Staged {
@@ -164,17 +182,11 @@ impl Staged {
     /// Creates a file with a hidden name, for file systems without nameless files.
     pub(super) fn named(folder: &Path) -> io::Result<Self> {
         loop {
-            let hidden = Hidden::new(folder);
-            match hidden.create() {
-                Ok(file) => {
-                    system::lock(&file);
-                    // Between creation and lock, another program may have removed the file as abandoned.
-                    if system::has_name(&file) {
-                        return Ok(Self { file, hidden: Some(hidden) });
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
+            let (file, hidden) = Hidden::file(folder, create_new)?;
+            system::lock(&file);
+            // Between creation and lock, another program may have removed the file as abandoned.
+            if system::has_name(&file) {
+                return Ok(Self { file, hidden: Some(hidden) });
             }
         }
     }
@@ -207,34 +219,29 @@ impl Staged {
         if !replace && fs::symlink_metadata(to).is_ok() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        fs::rename(&hidden.0, to)
+        hidden.rename(to)
     }
 
     /// Takes the name of `before`, at once. Returns `before` under a hidden name, so that it can take its place again;
     /// `None` where a file cannot have two names.
     pub(super) fn exchange(mut self, to: &Path, before: File) -> io::Result<(File, Option<Self>)> {
         let from = self.hidden.take().expect("it has a hidden name");
-        let hidden = Hidden::new(to.parent().unwrap_or(Path::new(".")));
-        let stays = fs::hard_link(to, &hidden.0).is_ok();
-        if stays {
-            locked(&HIDDEN).push(hidden.0.clone());
-        }
-        fs::rename(&from.0, to)?;
-        Ok((self.file, stays.then_some(Self { file: before, hidden: Some(hidden) })))
+        let second = Hidden::file(folder_of(to), |path| fs::hard_link(to, path)).ok();
+        from.rename(to)?;
+        Ok((self.file, second.map(|((), hidden)| Self { file: before, hidden: Some(hidden) })))
     }
 
     /// Gives the file a hidden name beside `to`. If files cannot be linked, a copy gets the name.
-    fn hide(&self, to: &Path) -> io::Result<Hidden> {
-        let hidden = Hidden::new(to.parent().unwrap_or(Path::new(".")));
-        locked(&HIDDEN).push(hidden.0.clone());
-        if system::link(&self.file, &hidden.0).is_err() {
-            let mut from = &self.file;
-            from.rewind()?;
-            let mut copy = OpenOptions::new().create_new(true).write(true).open(&hidden.0)?;
-            copy.set_permissions(self.file.metadata()?.permissions())?;
-            io::copy(&mut from, &mut copy)?;
-            copy.sync_all()?;
+    fn hide(&self, to: &Path) -> io::Result<Hidden<TempPath>> {
+        if let Ok(((), hidden)) = Hidden::file(folder_of(to), |path| system::link(&self.file, path)) {
+            return Ok(hidden);
         }
+        let (mut copy, hidden) = Hidden::file(folder_of(to), create_new)?;
+        let mut from = &self.file;
+        from.rewind()?;
+        copy.set_permissions(self.file.metadata()?.permissions())?;
+        io::copy(&mut from, &mut copy)?;
+        copy.sync_all()?;
         Ok(hidden)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{DriveState, DriveStatus, Latency, Power, RaidStatus, Status, TranslationStatus};
+use super::{DriveState, DriveStatus, Latency, Power, RaidStatus, Status, TranslationStatus, VerifyStatus};
 
 /// The media type of the text.
 pub const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -25,6 +25,18 @@ impl Text {
         if let Some(value) = value {
             self.metric(name, of, help);
             self.sample(name, "", value);
+        }
+    }
+
+    fn verification(&mut self, verify: &VerifyStatus) {
+        for (name, of, help, value) in [
+            ("verified_reads_total", "counter", "Reads compared with what clients wrote.", verify.reads),
+            ("verified_sectors_total", "counter", "Sectors compared with what clients wrote.", verify.sectors),
+            ("violated_sectors_total", "counter", "Sectors for which the drive broke its promises.", verify.violations),
+            ("unreadable_sectors", "gauge", "Sectors whose last read failed.", verify.unreadable),
+            ("verification_memory_bytes", "gauge", "Memory of the verification.", verify.memory_bytes),
+        ] {
+            self.plain(name, of, help, Some(value as f64));
         }
     }
 
@@ -126,22 +138,7 @@ impl Status {
         text.plain("read_only", "gauge", "1 if the drive has refused the last write, worn out.", Some(is_read_only));
         let damaged = self.damaged_reads.map(|reads| reads as f64);
         text.plain("damaged_reads_total", "counter", "Reads of the state's files that found damaged data.", damaged);
-        if let Some(verify) = &self.verify {
-            for (name, of, help, value) in [
-                ("verified_reads_total", "counter", "Reads compared with what clients wrote.", verify.reads),
-                ("verified_sectors_total", "counter", "Sectors compared with what clients wrote.", verify.sectors),
-                (
-                    "violated_sectors_total",
-                    "counter",
-                    "Sectors for which the drive broke its promises.",
-                    verify.violations,
-                ),
-                ("unreadable_sectors", "gauge", "Sectors whose last read failed.", verify.unreadable),
-                ("verification_memory_bytes", "gauge", "Memory of the verification.", verify.memory_bytes),
-            ] {
-                text.plain(name, of, help, Some(value as f64));
-            }
-        }
+        self.verify.iter().for_each(|verify| text.verification(verify));
         self.raid.iter().for_each(|raid| text.raid(raid));
         self.translation.iter().for_each(|of| text.translation(of));
         text.plain("power_cuts_total", "counter", "Power cuts.", Some(self.power_cuts as f64));
@@ -154,7 +151,6 @@ impl Status {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::VerifyStatus;
     use super::super::{KindStatus, LagStatus, SCHEMA};
     use super::*;
 

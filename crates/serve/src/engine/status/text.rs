@@ -80,64 +80,87 @@ fn wrapped(text: &str) -> Vec<String> {
 
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut line = |name: &str, value: String| writeln!(f, "{name:<20} {value}");
-        line("device", format!("{}, {}", self.device, Bytes::new(self.capacity_bytes)))?;
+        self.write_state(f)?;
+        self.write_damage(f)?;
+        line(f, "events", format!("{}, hash {}", self.events, self.event_hash))?;
+        writeln!(f)?;
+        self.write_requests(f)?;
+        self.raid.as_ref().map_or(Ok(()), |raid| write_drives(f, raid))
+    }
+}
+
+fn line(f: &mut fmt::Formatter<'_>, name: &str, value: String) -> fmt::Result {
+    writeln!(f, "{name:<20} {value}")
+}
+
+impl Status {
+    /// The lines on power, time, load and blocks.
+    fn write_state(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        line(f, "device", format!("{}, {}", self.device, Bytes::new(self.capacity_bytes)))?;
         let power = match self.power {
             Power::On => "on",
             Power::Off => "off",
         };
         let cuts = if self.power_cuts == 1 { "1 cut".to_owned() } else { format!("{} cuts", self.power_cuts) };
         let recovery = self.last_recovery_s.map(|s| format!(", last recovery {}", seconds(s))).unwrap_or_default();
-        line("power", format!("{power}, {cuts}{recovery}"))?;
+        line(f, "power", format!("{power}, {cuts}{recovery}"))?;
         if self.lost_writes {
-            line("", "writes were lost: flushes fail until power-off".to_owned())?;
+            line(f, "", "writes were lost: flushes fail until power-off".to_owned())?;
         }
-        line("pace", self.pace.clone())?;
-        line("time", format!("{:.1} s up, {:.6} s simulated", self.uptime_s, self.simulated_s))?;
+        line(f, "pace", self.pace.clone())?;
+        line(f, "time", format!("{:.1} s up, {:.6} s simulated", self.uptime_s, self.simulated_s))?;
         let rate = format!("{:.0}/s, {} in the last second", self.requests_per_s, self.requests_in_second);
-        line("requests", format!("{rate}, {} outstanding", self.outstanding))?;
+        line(f, "requests", format!("{rate}, {} outstanding", self.outstanding))?;
         match &self.lag {
-            None => line("lag", "none: no answer had a time".to_owned())?,
+            None => line(f, "lag", "none: no answer had a time".to_owned())?,
             Some(LagStatus { times, late_share, .. }) => {
                 let Latency { mean_us, p99_us, max_us, .. } = *times;
                 let times = format!("mean {}, p99 {}, worst {}", time(mean_us), time(p99_us), time(max_us));
-                line("lag", times)?;
-                line("", format!("{:.2} % of the answers late by over 5 % of their latency", late_share * 100.0))?;
+                line(f, "lag", times)?;
+                line(f, "", format!("{:.2} % of the answers late by over 5 % of their latency", late_share * 100.0))?;
             }
         }
-        line("write amplification", amplification(self.write_amplification))?;
+        line(f, "write amplification", amplification(self.write_amplification))?;
         let read_only = if self.read_only { ", takes no more writes" } else { "" };
-        line("blocks", format!("{} free, {} bad{read_only}", self.free_blocks, self.bad_blocks))?;
+        line(f, "blocks", format!("{} free, {} bad{read_only}", self.free_blocks, self.bad_blocks))?;
         let layers = self.raid.iter().flat_map(raid_lines);
         for (name, text) in layers.chain(self.translation.iter().flat_map(translation_lines)) {
-            line(name, text)?;
+            line(f, name, text)?;
         }
+        Ok(())
+    }
+
+    /// The lines on failures, wrong content and planned faults, each only if there are any.
+    fn write_damage(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.uncorrectable_requests > 0 {
-            line("uncorrectable", format!("{} requests failed", self.uncorrectable_requests))?;
+            line(f, "uncorrectable", format!("{} requests failed", self.uncorrectable_requests))?;
         }
         if self.refused_requests > 0 {
-            line("refused", format!("{} requests, because the drive was read-only", self.refused_requests))?;
+            line(f, "refused", format!("{} requests, because the drive was read-only", self.refused_requests))?;
         }
         if let Some(reads @ 1..) = self.damaged_reads {
-            line("damaged files", format!("{reads} reads found other data than was written"))?;
+            line(f, "damaged files", format!("{reads} reads found other data than was written"))?;
         }
         if let Some(VerifyStatus { reads, sectors, adopted, unreadable, violations, first_violations, .. }) =
             &self.verify
         {
-            line("verified", format!("{sectors} sectors in {reads} reads, {adopted} believed"))?;
+            line(f, "verified", format!("{sectors} sectors in {reads} reads, {adopted} believed"))?;
             if *unreadable > 0 {
-                line("", format!("{unreadable} sectors cannot be read"))?;
+                line(f, "", format!("{unreadable} sectors cannot be read"))?;
             }
             if *violations > 0 {
-                line("", format!("broken promises for {violations} sectors"))?;
-                first_violations.iter().flat_map(|text| wrapped(text)).try_for_each(|text| line("", text))?;
+                line(f, "", format!("broken promises for {violations} sectors"))?;
+                first_violations.iter().flat_map(|text| wrapped(text)).try_for_each(|text| line(f, "", text))?;
             }
         }
         if self.planned_faults > 0 {
-            line("planned faults", self.planned_faults.to_string())?;
+            line(f, "planned faults", self.planned_faults.to_string())?;
         }
-        line("events", format!("{}, hash {}", self.events, self.event_hash))?;
-        writeln!(f)?;
+        Ok(())
+    }
+
+    /// The table of requests by their kind.
+    fn write_requests(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
             "{:<13} {:>10} {:>8} {:>11} {:>10} {:>10} {:>10}",
@@ -149,24 +172,24 @@ impl fmt::Display for Status {
             let (mean, p99, max) = (at(|of| of.mean_us), at(|of| of.p99_us), at(|of| of.max_us));
             writeln!(f, "{kind:<13} {done:>10} {failed:>8} {bytes:>11} {mean:>10} {p99:>10} {max:>10}")?;
         }
-        let Some(raid) = &self.raid else { return Ok(()) };
-        writeln!(
-            f,
-            "\n{:<13} {:>10} {:>12} {:>12} {:>8} {:>11} {:>7}",
-            "", "requests", "read", "written", "waf", "free blocks", "bad"
-        )?;
-        for (number, drive) in raid.drives.iter().enumerate() {
-            let DriveStatus { state, requests, write_amplification, free_blocks, bad_blocks, .. } = drive;
-            let (read, written) =
-                (Bytes::new(drive.read_bytes).to_string(), Bytes::new(drive.written_bytes).to_string());
-            let (name, waf) = (format!("{number} {}", state.name()), amplification(*write_amplification));
-            writeln!(
-                f,
-                "{name:<13} {requests:>10} {read:>12} {written:>12} {waf:>8} {free_blocks:>11} {bad_blocks:>7}"
-            )?;
-        }
         Ok(())
     }
+}
+
+/// The table of the drives of a RAID.
+fn write_drives(f: &mut fmt::Formatter<'_>, raid: &RaidStatus) -> fmt::Result {
+    writeln!(
+        f,
+        "\n{:<13} {:>10} {:>12} {:>12} {:>8} {:>11} {:>7}",
+        "", "requests", "read", "written", "waf", "free blocks", "bad"
+    )?;
+    for (number, drive) in raid.drives.iter().enumerate() {
+        let DriveStatus { state, requests, write_amplification, free_blocks, bad_blocks, .. } = drive;
+        let (read, written) = (Bytes::new(drive.read_bytes).to_string(), Bytes::new(drive.written_bytes).to_string());
+        let (name, waf) = (format!("{number} {}", state.name()), amplification(*write_amplification));
+        writeln!(f, "{name:<13} {requests:>10} {read:>12} {written:>12} {waf:>8} {free_blocks:>11} {bad_blocks:>7}")?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -2,13 +2,13 @@
 
 use ssd::{RaidLevel, ResolvedDevice};
 use testkit::{raid, translation};
+use verify::VerifyStatus;
 
 use super::power::{Life, PanicLabel};
 use super::thread::{done, submit};
-use super::verify::Clients;
+use super::verification::life;
 use super::*;
 use crate::Allocation;
-use crate::verify::VerifyStatus;
 
 /// The RAIDs and translations of the conformance suite, each with a name.
 pub(super) fn devices() -> Vec<(String, ResolvedDevice)> {
@@ -126,7 +126,7 @@ fn accuse(first: u64, steps: u32) -> u64 {
     for (seed, (name, resolved)) in (first..).zip(devices()) {
         let on_cut = if seed % 2 == 0 { CutPolicy::Hold } else { CutPolicy::End };
         let _say = PanicLabel(format!("seed {seed}, {name}, {on_cut:?}"));
-        let (violations, status) = Clients::of(core_of(&resolved, on_cut, seed), seed).run(steps);
+        let (violations, status) = life(core_of(&resolved, on_cut, seed), seed).run(steps);
         assert!(violations.is_empty(), "{violations:#?}");
         compared += status.sectors;
     }
@@ -162,7 +162,7 @@ fn failing(level: RaidLevel, drives: u32, spares: u32, (seed, steps): (u64, u32)
     let resolved = buffered_raid(level, drives, spares, ["", "size = \"64KiB\""][seed as usize % 2]);
     let has_journal = level.parities() > 0 && seed == 2;
     let resolved = if has_journal { with_journal(&resolved) } else { resolved };
-    let mut clients = Clients::of(core_of(&resolved, CutPolicy::End, seed), seed);
+    let mut clients = life(core_of(&resolved, CutPolicy::End, seed), seed);
     let mut rebuilds = 0;
     for _ in 0..steps {
         let raid = raid_status(&clients.bench.core);

@@ -12,9 +12,10 @@ use crate::record::RequestRow;
 /// Superblocks of 64 mapping units in four dies.
 fn placed(more: &str) -> Device {
     let text = format!(
-        "name = \"placed\"\n\
-         flash = {{ part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16, controllers = \"none\" }}\n\
-         ftl = {{ map-unit = \"2KiB\", over-provisioning = \"80%\", superblock-dies = 4, fdp = {{ handles = 3 }} }}\n{more}"
+        r#"name = "placed"
+flash = {{ part = "dirik-2009", channels = 2, chips = 2, blocks = 40, pages = 16, controllers = "none" }}
+ftl = {{ map-unit = "2KiB", over-provisioning = "80%", superblock-dies = 4, fdp = {{ handles = 3 }} }}
+{more}"#
     );
     Device::parse(text).unwrap_or_else(|faults| panic!("{faults}"))
 }

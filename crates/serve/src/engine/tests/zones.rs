@@ -12,9 +12,10 @@ use crate::record::RequestRow;
 use crate::{JobResult, ZoneQuery};
 
 /// Zones of 64 units of 2 KiB, of which four may be open and six active.
-pub(super) const ZONED: &str = "name = \"zoned\"\n\
-    flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16 }\n\
-    ftl = { kind = \"zns\", map-unit = \"2KiB\", zns = { max-open = 4, max-active = 6 } }\n";
+pub(super) const ZONED: &str = r#"name = "zoned"
+flash = { part = "dirik-2009", channels = 2, chips = 2, blocks = 40, pages = 16 }
+ftl = { kind = "zns", map-unit = "2KiB", zns = { max-open = 4, max-active = 6 } }
+"#;
 
 pub(crate) fn zoned(more: &str) -> Device {
     Device::parse(format!("{ZONED}{more}")).unwrap_or_else(|faults| panic!("{faults}"))

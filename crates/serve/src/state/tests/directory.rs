@@ -13,8 +13,12 @@ use crate::state::{Durability, State, StateDir, StateError};
 
 /// A drive of 32 MiB.
 pub(super) fn device() -> ResolvedDevice {
-    let text = "name = \"small\"\nflash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 64, pages = 64 }\n\
-                [ftl]\nmap-unit = \"2KiB\"\nover-provisioning = \"25%\"\n";
+    let text = r#"name = "small"
+flash = { part = "dirik-2009", channels = 2, chips = 2, blocks = 64, pages = 64 }
+[ftl]
+map-unit = "2KiB"
+over-provisioning = "25%"
+"#;
     toml::from_str::<Spec>(text).expect("a device").resolve().expect("valid")
 }
 
@@ -188,8 +192,13 @@ fn a_creation_that_was_interrupted_starts_again() {
 #[test]
 fn a_device_that_relies_on_capacitors_is_refused() {
     let home = tempfile::tempdir().expect("a directory");
-    let text = "name = \"held up\"\nflash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 20, pages = 8 }\n\
-                [ftl]\nkind = \"fast\"\nover-provisioning = \"40%\"\nlog = { blocks = 6, erase = \"read\" }\n";
+    let text = r#"name = "held up"
+flash = { part = "dirik-2009", channels = 2, chips = 2, blocks = 20, pages = 8 }
+[ftl]
+kind = "fast"
+over-provisioning = "40%"
+log = { blocks = 6, erase = "read" }
+"#;
     let device = toml::from_str::<Spec>(text).expect("a device").resolve().expect("valid");
     let error = refused(State::open_or_create(home.path(), &device, 1, Durability::Process));
     assert!(
@@ -201,9 +210,19 @@ fn a_device_that_relies_on_capacitors_is_refused() {
 #[test]
 fn a_device_with_bit_errors_is_refused() {
     let home = tempfile::tempdir().expect("a directory");
-    let text = "name = \"worn\"\nflash = { part = \"tlc-72l\", channels = 1, chips = 1, blocks = 20, pages = 9, errors = {}, \
-                ecc = { decode = { rate = \"1GB/s\" }, hard-limit = 180 } }\n\
-                [ftl]\nmap-unit = \"4KiB\"\nover-provisioning = \"40%\"\n";
+    let text = r#"name = "worn"
+[flash]
+part = "tlc-72l"
+channels = 1
+chips = 1
+blocks = 20
+pages = 9
+errors = {}
+ecc = { decode = { rate = "1GB/s" }, hard-limit = 180 }
+[ftl]
+map-unit = "4KiB"
+over-provisioning = "40%"
+"#;
     let device = toml::from_str::<Spec>(text).expect("a device").resolve().expect("valid");
     let error = refused(State::open_or_create(home.path(), &device, 1, Durability::Process));
     assert!(error.contains("worn has bit errors") && error.contains("leave flash.errors out"), "{error}");

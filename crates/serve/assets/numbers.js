@@ -1,1 +1,0 @@
-../../report/assets/numbers.js
