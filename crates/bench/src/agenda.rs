@@ -12,14 +12,12 @@ pub trait Step: Copy + 'static {
     fn ring(self) -> usize;
 }
 
-/// A scheduled event.
 #[derive(Clone, Copy, Debug)]
 pub struct AgendaEvent<S> {
     /// Time in picoseconds.
     pub at: u64,
     /// The step that ends at this time.
     pub step: S,
-    /// Number of the request.
     pub request: u32,
 }
 

@@ -112,7 +112,6 @@ impl PageArray {
         self.filled[(to / PAGES) as usize] += count;
     }
 
-    /// Returns the mapping unit of a page.
     #[inline]
     pub(crate) fn unit(&self, page: u32) -> u32 {
         self.units[page as usize]

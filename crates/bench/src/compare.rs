@@ -23,7 +23,6 @@ pub struct PrintedRow {
     pub name: String,
     /// Unit of measure of the value.
     pub unit: String,
-    /// Measured value.
     pub value: Value,
 }
 
@@ -110,7 +109,6 @@ impl Samples {
 pub struct Runs(Vec<Samples>);
 
 impl Runs {
-    /// Adds the rows of a run.
     pub fn add(&mut self, rows: Vec<PrintedRow>) {
         for PrintedRow { name, unit, value } in rows {
             match self.0.iter_mut().find(|samples| samples.name == name && samples.unit == unit) {

@@ -2,7 +2,6 @@
 
 use std::fs;
 
-/// Returns the number of resident bytes.
 pub(crate) fn resident() -> Option<u64> {
     status("VmRSS:")
 }

@@ -12,7 +12,6 @@ impl Random {
         Self(seed)
     }
 
-    /// Draws the next number.
     #[inline]
     pub const fn draw(&mut self) -> u64 {
         self.0 ^= self.0 << 13;

@@ -32,7 +32,6 @@ impl Spread {
 /// A measurement with its goal.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// Name of the measurement.
     pub name: String,
     /// Unit of measure of `value`.
     pub unit: &'static str,

@@ -20,11 +20,9 @@ pub trait Load {
         timed(|| self.slice(requests))
     }
 
-    /// Returns a note on the load for the report.
     fn note(&self) -> String;
 }
 
-/// The base of a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RatioBase {
     /// The bare event loop.

@@ -66,7 +66,6 @@ impl Waits for WriteOperation {
     }
 }
 
-/// A chip with its collector.
 #[derive(Clone, Debug)]
 struct Chip {
     server: Server,

@@ -54,7 +54,6 @@ pub(crate) fn format(text: &str) -> Result<Format, BadValue> {
     })
 }
 
-/// The columns of a CSV.
 pub(crate) fn columns(text: &str) -> Result<Columns, BadValue> {
     text.parse().map_err(|error: SourceError| BadValue(error.to_string()))
 }
@@ -238,7 +237,6 @@ pub(crate) fn jobs(text: &str) -> Result<NonZeroUsize, BadValue> {
     Ok(NonZeroUsize::new(jobs).expect("it is at least one"))
 }
 
-/// The number of seeds.
 pub(crate) fn seeds(text: &str) -> Result<u32, BadValue> {
     if text.contains(',') {
         let remedy = "write how many to run, e.g. --seeds 5, and the first with --seed";

@@ -28,7 +28,6 @@ use crate::machine;
 
 pub(crate) use outputs::Outputs;
 
-/// Runs `flashloom run`.
 pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure> {
     if args.seeds > 1 {
         return seeds::run(args, results);
@@ -64,7 +63,6 @@ fn print_results(args: &RunArgs, summaries: &[Summary], results: &mut dyn Write)
     print(results, &text)
 }
 
-/// Reports the paths of the pages.
 pub(crate) fn say_pages(pages: &[PathBuf]) {
     for page in pages {
         say(format_args!("report: {}", page.display()));
@@ -213,7 +211,6 @@ impl Workloads {
     }
 }
 
-/// Opens the workloads.
 fn flows<'a>(args: &RunArgs, session: Session<'a>, files: &Workloads) -> Result<Session<'a>, Failure> {
     let readers = std::iter::once(&args.workload).chain(args.issue.flow.iter().map(|flow| &flow.workload));
     let stdin = readers.filter(|path| path.as_os_str() == "-").count();

@@ -264,11 +264,8 @@ const SHORT: usize = 12;
 struct KeyedResult {
     /// Version of these keys.
     schema: &'static str,
-    /// The digest of the key.
     digest: String,
-    /// The key.
     key: Key,
-    /// The result of the run.
     summary: Summary,
 }
 
@@ -310,7 +307,6 @@ struct MergedStores {
     schema: &'static str,
     /// The folder that took them.
     folder: PathBuf,
-    /// The stores that they are from.
     stores: usize,
     /// Results that came over.
     taken: u64,

@@ -27,7 +27,6 @@ fn read(path: &Path) -> String {
 
 /// A part of a timeline in a picture.
 struct Panel {
-    /// The line of the table.
     line: String,
     file: String,
     /// The shown window in microseconds.

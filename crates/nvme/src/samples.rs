@@ -235,7 +235,6 @@ impl ConnectionPair {
         bytes.drain(..taken);
     }
 
-    /// Sends a command and returns its completion.
     pub(crate) fn run(&mut self, target: &mut Target, command: HostCommand) -> Completion {
         let id = self.host.submit(command);
         self.pump(target);

@@ -234,7 +234,6 @@ fn point(device: catalogue::Device, first: &Workload, flows: &[Flow], mut run: A
     Ok(point)
 }
 
-/// Creates a session of the point.
 fn session<'a>(point: &'a Point, seed: u64, interrupt: &'a AtomicBool) -> Session<'a> {
     Session::new(&point.device).program(flashloom::program()).seed(seed).spec(&point.run).interrupt(interrupt)
 }

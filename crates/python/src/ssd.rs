@@ -114,7 +114,6 @@ impl Recovery {
     }
 }
 
-/// Returns the kind of a request by its name.
 fn kind(name: &str) -> Result<IoKind, Failure> {
     IoKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
         let all = IoKind::ALL.map(IoKind::name).join(", ");

@@ -55,7 +55,6 @@ pub(crate) struct Replay {
 /// The ring of records.
 #[derive(Clone, Debug)]
 pub(crate) struct Journal<S> {
-    /// Number of the drive that holds the journal.
     pub(crate) drive: u32,
     /// The number of sectors of a mapping unit. Each record begins with a unit for its header and ends with a whole
     /// unit, so no two records share a unit.

@@ -68,7 +68,6 @@ impl<S: Sector> Members<S> {
         &mut self.drives
     }
 
-    /// The number of sectors of a mapping unit.
     pub(crate) const fn unit(&self) -> u64 {
         self.unit
     }
@@ -124,7 +123,6 @@ impl<S: Sector> Members<S> {
         Some(place)
     }
 
-    /// The number of stripes that the drive at a place has.
     pub(crate) fn stripes_at(&self, place: u32) -> u64 {
         self.places[place as usize].stripes
     }

@@ -13,7 +13,6 @@ use crate::plan::{Range, Update};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// A request of the host.
     Host,
     /// Writes the recovered data of other places to the spare that stands at a place.
     Rebuild { place: u32, spare: u32 },
@@ -58,7 +57,6 @@ pub(crate) struct Operation<S> {
     /// The number of writes that had ended when the operation began.
     pub(crate) writes_before: u64,
     pub(crate) phase: OperationPhase,
-    /// The time at which the phase began.
     pub(crate) phase_from: Time,
     /// The requests to drives that the operation waited for; recorded only if an observer needs them.
     pub(crate) steps: Vec<LayerStep>,

@@ -16,7 +16,6 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// The number of sectors of the range.
     pub(crate) const fn sectors(&self) -> usize {
         (self.to - self.from) as usize
     }

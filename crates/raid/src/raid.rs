@@ -26,7 +26,6 @@ use crate::writes::Writes;
 
 #[derive(Clone, Copy, Debug)]
 enum RaidEvent {
-    /// A drive fails.
     Failure { drive: u32 },
     /// The next window of the RAID's own work may begin.
     Background,

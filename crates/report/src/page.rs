@@ -325,7 +325,6 @@ impl Table {
 }
 
 impl Cell {
-    /// The cell as an HTML element, with its attributes.
     fn html(&self, element: &str) -> String {
         let name = element.split(' ').next().unwrap_or(element);
         let of = self.of.as_ref().map_or_else(String::new, |of| format!(" data-of=\"{}\"", escape(of)));

@@ -17,7 +17,6 @@ const PLAIN: [&str; 40] = [
     "update", "valid", "way",
 ];
 
-/// A line of the glossary.
 struct GlossaryEntry {
     word: String,
     /// The forms of the word in texts, in lower case.

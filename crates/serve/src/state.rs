@@ -65,7 +65,6 @@ pub struct State {
     folder: Arc<dyn Folder>,
     shared: Arc<StateHealth>,
     durability: Durability,
-    /// The names of all files.
     names: Vec<String>,
     _lock: Option<Lock>,
 }

@@ -14,7 +14,6 @@ pub(crate) const FLUSH: u16 = 3;
 pub(crate) const TRIM: u16 = 4;
 pub(crate) const FUA: u16 = 1;
 
-/// The head of a request.
 pub(crate) fn head(command: u16, flags: u16, cookie: u64, offset: u64, length: u32) -> Vec<u8> {
     let mut out = Vec::from(0x2560_9513_u32.to_be_bytes());
     out.extend(flags.to_be_bytes());

@@ -61,7 +61,6 @@ impl Way<'_> {
         if self.tls.is_some() { all[4..].to_vec() } else { all }
     }
 
-    /// A client of an export.
     fn client(&self, export: &str) -> io::Result<Client<Box<dyn Stream>>> {
         let mut stream = connect(self.socket);
         if let Some(config) = &self.tls {

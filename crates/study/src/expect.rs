@@ -264,7 +264,6 @@ pub struct AscendingOrder {
     pub by: Ratio,
 }
 
-/// The condition of an expectation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Condition<'a> {
     Within(&'a WithinRange),

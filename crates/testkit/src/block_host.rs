@@ -36,7 +36,6 @@ pub trait Layer: Drive<Stamp> {
     fn check(&self);
 }
 
-/// The legal contents of a sector.
 #[derive(Clone, Debug, PartialEq)]
 enum LegalContents {
     /// One of these stamps, of which the next read leaves one.

@@ -91,7 +91,6 @@ pub struct Model {
     ties: u64,
 }
 
-/// A run in progress.
 struct ModelRun<'a> {
     requests: &'a [Io],
     served: Vec<RequestTimes>,

@@ -31,7 +31,6 @@ pub(crate) enum CollectionStep {
     Copy { from: u32, records: Vec<UnitMetadata> },
     /// Makes the copies of a zone durable.
     Barrier { zone: u32 },
-    /// Resets a zone.
     Reset { zone: u32 },
 }
 

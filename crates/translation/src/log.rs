@@ -8,7 +8,6 @@ use ssd::{TranslationShape, ZoneVictim};
 /// Stands for no unit, or no place.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The metadata that is stored with a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct UnitMetadata {
     /// The unit's logical address; [`NONE`] in a place without an acknowledged write.
@@ -47,7 +46,6 @@ pub(crate) enum Usage {
     Failed,
 }
 
-/// The use of one zone by the log.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ZoneUse {
     pub(crate) usage: Usage,
@@ -74,7 +72,6 @@ pub(crate) struct ZoneUse {
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
     shape: TranslationShape,
-    /// The number of sectors of a unit.
     unit: u64,
     map: Vec<u32>,
     zones: Vec<ZoneUse>,
@@ -104,7 +101,6 @@ impl Log {
         &self.shape
     }
 
-    /// The number of sectors of a unit.
     pub(crate) const fn unit(&self) -> u64 {
         self.unit
     }

@@ -56,7 +56,6 @@ impl<S> Streams<S> {
         }
     }
 
-    /// The index of the stream of copies.
     pub(crate) fn copies(&self) -> usize {
         self.each.len() - 1
     }

@@ -159,7 +159,6 @@ impl ScriptRequest {
 }
 
 impl ScriptRequest {
-    /// An action on a zone.
     fn zone_io(&self, kind: IoKind, path: &str, capacity: Sectors, faults: &mut Vec<Fault>) -> Io {
         if !self.size.is_zero() {
             faults.push(Fault::new(path, "an action on a zone has no size", "leave it out"));

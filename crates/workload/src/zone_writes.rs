@@ -153,11 +153,9 @@ struct Overwrites {
 #[derive(Clone, Debug)]
 pub struct ZoneWrites {
     zones: Vec<ZoneStep>,
-    /// The number of sectors with data in each zone.
     data: Vec<u64>,
     reads: f64,
     rng: Rng,
-    /// The first sector of the first zone.
     first: u64,
     stride: u64,
     /// The number of sectors of a write.
@@ -335,7 +333,6 @@ impl ZoneWrites {
         }
     }
 
-    /// The step that follows the writes of a zone.
     const fn after_writes(&self) -> ZoneStep {
         match (self.finish, self.zrwa) {
             (true, _) => ZoneStep::Finish,

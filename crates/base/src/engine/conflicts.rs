@@ -47,7 +47,6 @@ impl Interval {
     }
 }
 
-/// A request with its interval.
 type IntervalRequest<T> = (Interval, Handle<T>);
 
 /// The requests with units, each with its interval.

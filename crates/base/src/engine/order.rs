@@ -22,7 +22,6 @@ struct Turn<T> {
 #[derive(Clone, Debug)]
 pub struct Order<T> {
     turns: Slab<Turn<T>>,
-    /// The numbers of all operations.
     present: BTreeSet<NonZeroU32>,
     conflicts: Conflicts<T>,
 }

@@ -133,7 +133,6 @@ impl List {
         self.copies = None;
     }
 
-    /// The number of the controller that executes the list.
     #[inline]
     pub(super) fn controller(&self) -> Option<u32> {
         self.controller.map(NonMaxU32::get)

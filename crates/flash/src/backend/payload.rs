@@ -14,7 +14,6 @@ use crate::nand::{
 #[derive(Clone, Debug)]
 pub struct Payload {
     kind: SectorKind,
-    /// The number of sectors of a slot.
     sectors: usize,
     all: Vec<u8>,
     /// The first sector of each slot whose other sectors follow from it and have not been asked for; for stamps only.
@@ -153,7 +152,6 @@ impl Payload {
         self.kind
     }
 
-    /// Bytes of a slot.
     #[inline]
     const fn bytes(&self) -> usize {
         self.sectors * self.kind.bytes()

@@ -159,7 +159,6 @@ pub(crate) struct NvmeArgs {
 }
 
 impl NvmeArgs {
-    /// The limits of hosts.
     pub(crate) fn limits(&self) -> NvmeLimits {
         NvmeLimits {
             controllers: self.nvme_controllers,

@@ -159,7 +159,6 @@ impl TraceArgs {
         to.repeat = (*repeat != plain.repeat).then_some(*repeat);
     }
 
-    /// The options for the trace reader.
     pub(crate) fn options(&self) -> TraceOptions {
         let Self { reading, part, fit, event, repeat } = self;
         TraceOptions {
@@ -195,7 +194,6 @@ pub(crate) struct ExcerptArgs {
 }
 
 impl ExcerptArgs {
-    /// The options for the trace reader.
     pub(crate) fn options(&self) -> TraceOptions {
         let Self { layout, part, limit } = self.clone();
         TraceOptions {

@@ -14,15 +14,11 @@ use testkit::keys::Schema;
 
 /// The sources of a page of keys.
 pub(crate) struct Source<'a> {
-    /// The schema of the file.
     pub(crate) schema: &'a Value,
-    /// The order of keys.
     pub(crate) fields: &'a FieldNames,
-    /// The effects of keys.
     pub(crate) effects: &'a Effects,
 }
 
-/// The place of a table.
 #[derive(Clone, Debug)]
 struct TablePlace {
     /// The path in the header of the table, e.g. `ftl.map`.
@@ -53,7 +49,6 @@ impl TablePlace {
     }
 }
 
-/// A line of a table.
 #[derive(Debug, PartialEq)]
 struct TableRow {
     key: String,
@@ -382,7 +377,6 @@ fn is_optional(node: &Value) -> bool {
     is(node, "null") || node["anyOf"].as_array().is_some_and(|all| all.iter().any(|one| one["type"] == "null"))
 }
 
-/// A list of words as code.
 fn code(words: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     words.into_iter().map(|word| format!("`{}`", word.as_ref())).collect::<Vec<_>>().join(", ")
 }

@@ -26,7 +26,6 @@ pub(crate) struct Layout {
     pub(crate) logical: u32,
 }
 
-/// The place of a sector in its superblock.
 #[cfg(test)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SectorPlace {
@@ -86,7 +85,6 @@ impl Layout {
         self.superchips * self.superblocks
     }
 
-    /// Dies of all superchips.
     pub(crate) const fn dies(&self) -> u32 {
         self.superchips * self.chips
     }

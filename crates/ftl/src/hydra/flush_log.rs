@@ -65,7 +65,6 @@ struct NextFlush {
 #[derive(Clone, Debug, Default)]
 struct Flush {
     rows: Vec<Live>,
-    /// The version of the pages.
     version: u32,
     /// Lists that have not finished.
     left: u32,

@@ -55,7 +55,6 @@ impl JournalRecord {
 /// The places of the reserved areas: for each replica a log and a map.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Areas {
-    /// Pages of a map.
     pub(super) map_pages: u32,
     /// Die, first block and number of blocks of each area: the logs of all replicas, then their maps.
     pub(super) places: Vec<(u32, u32, u32)>,

@@ -41,12 +41,10 @@ struct Superblock {
 pub(super) struct Superblocks {
     layout: Layout,
     by_superblocks: Divisor,
-    /// Blocks in a die.
     blocks: u32,
     all: Vec<Superblock>,
     /// The erase counts of all superblocks but the lost ones.
     spread: EraseSpread,
-    /// The free superblocks of each superchip.
     free: Vec<Free>,
     /// Superblocks freed so far: the number of the next freeing.
     freed: u64,
@@ -112,7 +110,6 @@ impl Superblocks {
         self.block_at(die, self.actual[(die * self.layout.superblocks + position) as usize])
     }
 
-    /// The superblock that a block belongs to.
     #[inline]
     pub(super) fn of_block(&self, block: SuperblockId) -> u32 {
         let (die, block) = (block.get() / self.blocks, block.get() % self.blocks);

@@ -115,7 +115,6 @@ pub(super) struct MergeJob {
     pub(super) erasing: Vec<SuperblockId>,
 }
 
-/// The queued merges.
 #[derive(Clone, Debug)]
 pub(super) struct Merges {
     /// The merges, oldest first; the first `parallel` of them are under way.

@@ -16,12 +16,10 @@ use super::layout::{self, MapLayout};
 use super::pages::Spares;
 use super::{Answer, Ask, Asker, Counters, Job, MapUnit, Output, Parts, Ticket};
 
-/// The phase of a translation page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PagePhase {
     /// The page waits for a question.
     Idle,
-    /// The page waits for its load.
     Loading(Ticket, Ask),
     /// The processor works on the question.
     Working(Ticket, Ask),

@@ -63,7 +63,6 @@ pub(super) struct BlockManager {
     /// One pool of data for each plane group, and a second pool for each if there are translation pages. The second
     /// pool has only as many superblocks as translation pages need.
     pub(super) pools: Vec<Pool>,
-    /// The number of plane groups.
     pub(super) groups: u32,
     /// The pools of each NVM set, in ascending order. The first set has all data pools, the last set all pools of
     /// translation pages.
@@ -299,7 +298,6 @@ impl BlockManager {
         self.pools[pool as usize].gates.set(member, command);
     }
 
-    /// Ends a program to a superblock.
     pub(super) fn program_done(&mut self, pool: u32, command: Handle<Command>, superblock: SuperblockId) {
         self.pools[pool as usize].gates.done(command);
         if self.layout.striping.is_some() {

@@ -228,7 +228,6 @@ impl Streams {
         size_of::<Self>() as u64 + counters + tables
     }
 
-    /// The stream of a write of the host.
     pub(super) fn of_host(&mut self, write: HostWrite) -> Stream {
         let write = HostWrite { written: self.written, ..write };
         self.written += 1;

@@ -52,7 +52,6 @@ pub(super) enum Next<A = std::convert::Infallible> {
     Again,
     /// Runs another task before this one goes on.
     First(A),
-    /// Ends the task.
     Ended(TaskOutcome),
 }
 

@@ -101,7 +101,6 @@ pub(crate) fn add_copy(
     [read, program]
 }
 
-/// A slot of a program that has ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProgramSlot {
     pub(crate) slot: Slot,
@@ -112,7 +111,6 @@ pub(crate) struct ProgramSlot {
 }
 
 impl ProgramSlot {
-    /// The `i`-th slot of a program to `target`.
     #[inline]
     pub(crate) fn of(backend: &Backend, program: Handle<Command>, (target, failed): (Target, bool), i: u32) -> Self {
         let psn = backend.geometry().slot(target.superblock, target.offset + i);

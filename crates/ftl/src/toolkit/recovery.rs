@@ -15,7 +15,6 @@ use super::map::Map;
 use super::versions::Versions;
 use crate::sabotage::{PlantedBug, Sabotage};
 
-/// The state of a superblock at mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MountState {
     /// Out of use for good.

@@ -29,7 +29,6 @@ impl Commands {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slots {
     commands: Commands,
-    /// The present command and its number of slots.
     command: Option<(Handle<Command>, u32)>,
     at: u32,
 }

@@ -39,9 +39,7 @@ pub(super) struct Layout {
     size: Divisor,
     /// Mapping units of a row.
     row: Divisor,
-    /// Rows of a superblock.
     rows: Divisor,
-    /// Dies of a zone.
     dies: Divisor,
     /// Superblocks of a zone on each of its dies.
     layers: u32,
@@ -85,7 +83,6 @@ impl Layout {
         self.size.split(lpn.get())
     }
 
-    /// The mapping unit with a number in a zone.
     #[inline]
     pub(super) const fn unit(&self, zone: u32, unit: u32) -> Lpn {
         Lpn::new(zone * self.shape.size + unit)
@@ -143,7 +140,6 @@ impl Layout {
         self.layers
     }
 
-    /// The zones of each group of dies.
     pub(super) fn zones_of_group(&self, group: u32) -> impl DoubleEndedIterator<Item = u32> + use<> {
         let groups = self.groups.get();
         (0..(self.shape.zones + groups - 1 - group) / groups).map(move |i| i * groups + group)
@@ -167,7 +163,6 @@ impl Layout {
         &self.order[group as usize * dies..][..dies]
     }
 
-    /// Rows of a superblock.
     pub(super) const fn superblock_rows(&self) -> u32 {
         self.rows.get()
     }

@@ -79,7 +79,6 @@ impl Trouble {
     }
 }
 
-/// The outcome of a mutant.
 enum Fate {
     Unviable,
     Found(&'static str),

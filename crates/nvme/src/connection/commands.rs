@@ -27,7 +27,6 @@ struct DueData {
     end: u32,
 }
 
-/// An outstanding command.
 #[derive(Debug)]
 pub(super) struct OutstandingCommand {
     entry: SubmissionEntry,

@@ -7,7 +7,6 @@ use crate::status::Status;
 /// Requests that may be outstanding: AERL is one less.
 pub(crate) const REQUESTS: usize = 4;
 
-/// An asynchronous event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AsyncEvent {
     /// The reliability is degraded, or the drive is read only.

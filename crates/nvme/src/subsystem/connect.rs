@@ -68,7 +68,6 @@ pub(crate) struct Membership {
     pub(crate) queue: u16,
 }
 
-/// The fields of a Connect command.
 struct ConnectFields {
     queue: Queue,
     keep_alive: u32,

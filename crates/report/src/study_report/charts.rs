@@ -127,7 +127,6 @@ impl View<'_> {
         Some(interval(value, half, is_difference || value < 0.0 || values.iter().any(|value| *value < 0.0)))
     }
 
-    /// The other point in the relation of this one.
     fn other(&self, point: usize, relation: Relation<'_>) -> Option<usize> {
         let axes = self.outcome.plan.axes.iter().map(|(name, _)| name.as_str());
         let labels = relation.other(axes, self.outcome.labels(point));

@@ -9,7 +9,6 @@ use super::charts::{View, labels, shown};
 use super::metric_plot;
 use crate::figure::{Axis, BarPart, Chart, Figure, Line, Number, Scale, Stack};
 
-/// The figures that the study describes, each with its number.
 pub(super) fn described(outcome: &StudyOutcome) -> Vec<(&str, Figure)> {
     outcome.plan.spec.figures.iter().flat_map(|spec| figure(outcome, spec)).collect()
 }

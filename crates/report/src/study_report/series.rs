@@ -9,7 +9,6 @@ use study::summary::{CompletedSummary, IntervalSummary, Summary};
 use super::points::{SEED, add_axes, column_name};
 use crate::table::{Column, Field, Table, UnitOfMeasure, Values};
 
-/// An interval of a run.
 struct IntervalRow<'a> {
     point: usize,
     seed: u64,

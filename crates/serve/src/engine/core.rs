@@ -57,7 +57,6 @@ pub struct AnsweredJob {
 }
 
 impl AnsweredJob {
-    /// The answer of a job that failed.
     pub(super) const fn failed(due: Time, latency: Span, answer: ResultCallback, failed: JobFailure) -> Self {
         Self { due, latency, answer, result: Err(failed), is_promise: false }
     }

@@ -32,7 +32,6 @@ impl fmt::Display for Fault {
 }
 
 impl Core {
-    /// The number of the drive that a command means.
     fn chosen(&self, drive: Option<u32>) -> Result<usize, CommandRefusal> {
         let drives = self.drive.drives().len() as u32;
         match drive {

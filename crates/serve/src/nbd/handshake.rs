@@ -49,10 +49,8 @@ impl ExportInfo {
     }
 }
 
-/// The result of a negotiation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NegotiationResult {
-    /// The index of the export.
     pub(super) export: usize,
     /// True if the client has asked for structured replies.
     pub(super) structured: bool,
@@ -71,7 +69,6 @@ enum Tls {
     On,
 }
 
-/// The result of a step of the negotiation.
 pub(super) enum NegotiationStep {
     /// More bytes are needed.
     Incomplete,
@@ -87,7 +84,6 @@ pub(super) enum NegotiationStep {
 enum NegotiationPhase {
     /// The client's flags are due.
     Flags,
-    /// An option is due.
     Options,
     /// The rest of the data of an option that is too long: `left` bytes.
     Skip { option: u32, left: u32 },
@@ -95,7 +91,6 @@ enum NegotiationPhase {
     StartingTls,
 }
 
-/// A negotiation.
 #[derive(Debug)]
 pub(super) struct Handshake {
     phase: NegotiationPhase,

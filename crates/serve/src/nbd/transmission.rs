@@ -42,7 +42,6 @@ pub struct BlockStatus {
 /// The most extents of one reply: clients ask again for the rest.
 const EXTENTS: usize = 1024;
 
-/// The result of a step of the transmission.
 pub(super) enum TransmissionStep {
     /// More bytes are needed.
     Incomplete,
@@ -61,7 +60,6 @@ pub(super) enum TransmissionStep {
 #[derive(Debug)]
 enum TransmissionPhase {
     Head,
-    /// The payload of a write.
     Payload {
         ticket: Ticket,
         fua: bool,

@@ -50,7 +50,6 @@ struct Names {
 }
 
 impl Names {
-    /// The names of a subsystem.
     fn new(devices: &[&Device], seed: u64) -> Self {
         Self { digest: Sha256::digest(Self::text(devices, seed)).into() }
     }

@@ -9,9 +9,7 @@ use crate::server::intake::AdmissionPermit;
 
 /// A message to the writer of a connection.
 pub(super) enum Message {
-    /// The session has output.
     Output(AdmissionPermit),
-    /// A command has ended.
     Completed { command_id: u16, response: Response, admitted: AdmissionPermit },
     /// All data are durable, as the shutdown of this controller asked for.
     ShutDown { controller: u16 },
@@ -44,7 +42,6 @@ impl CommandGuard {
         Self(Some(PendingResponse { messages, command_id, admitted, ends_with_power }))
     }
 
-    /// Ends the command with this response.
     pub(super) fn complete(mut self, response: Response) {
         let Some(PendingResponse { messages, command_id, admitted, .. }) = self.0.take() else { return };
         // The send fails only if the connection has ended.

@@ -11,7 +11,6 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::time::timeout;
 
-/// A socket of the system.
 pub(super) trait Socket: AsyncRead + AsyncWrite + Unpin + Send {
     /// The reading and the writing direction of the socket.
     fn halves(&mut self) -> (impl AsyncRead + Unpin + Send, impl AsyncWrite + Unpin + Send);

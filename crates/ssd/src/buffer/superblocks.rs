@@ -32,7 +32,6 @@ pub(super) struct Superblocks {
     /// The buffer writes back if it has units of more superblocks than this.
     most: u32,
     groups: HashMap<u32, SuperblockGroup, BuildHasherDefault<Multiply>>,
-    /// The number of superblocks with dirty units.
     dirty: u32,
     oldest: Option<u32>,
     youngest: Option<u32>,

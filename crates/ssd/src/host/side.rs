@@ -86,7 +86,6 @@ enum OwnerKind<S> {
 }
 
 impl<S: Sector> HostSide<S> {
-    /// The host side of a new device.
     pub(crate) fn new(resolved: &ResolvedDevice) -> Self {
         let ResolvedDevice { host, .. } = resolved;
         Self {

@@ -14,7 +14,6 @@ use super::active::Active;
 /// The write buffer of a device, and the requests that wait for it.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteBuffer<S> {
-    /// The mapping units in the buffer.
     pub(crate) units: Buffer,
     /// Writes that wait for a place, in the order of their arrival.
     pub(crate) writes: VecDeque<Handle<Active<S>>>,

@@ -321,7 +321,6 @@ impl Spec {
         }
     }
 
-    /// The description with its parts written out.
     fn written_out(&self, part: &Part, slc_array: Option<&ResolvedSlcArray>) -> Self {
         let mut spec = self.clone();
         spec.flash.part = None;

@@ -34,18 +34,15 @@ pub struct Document {
 enum Setter {
     /// The command line.
     Option,
-    /// A key of another file.
     File { path: PathBuf, source: Arc<str>, key: String },
 }
 
 /// The layers that set values, in ascending order: a later layer replaces an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
-    /// The file itself.
     File,
     /// The key `set` of a study.
     Study,
-    /// An axis of a study.
     Axis,
     /// An option of the command line, which overrides all others.
     CommandLine,

@@ -152,7 +152,6 @@ impl Claim {
         }
     }
 
-    /// Adds the results of one study for the claim.
     fn add(&mut self, spec: &ClaimSpec, outcome: &StudyOutcome) {
         self.findings.extend(spec.expectations.iter().map(|one| finding(one, spec.calibrated, outcome)));
         self.isolated.extend(spec.isolations.iter().map(|one| isolation(one, outcome)));

@@ -110,7 +110,6 @@ pub fn describe_point(axes: &[String], labels: &[Label]) -> String {
 /// The runs of studies that belong to a shard.
 #[derive(Clone, Debug)]
 pub struct ShardAssignment {
-    /// For each study, the numbers of its runs.
     runs: Vec<Vec<usize>>,
 }
 

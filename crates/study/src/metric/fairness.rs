@@ -70,7 +70,6 @@ const PLAIN: [&str; 5] = ["mean", "accumulated", "requests-per-s", "rate", "simu
 /// Names of numbers that compare a flow with its run alone.
 const COMPARED: [&str; 2] = ["slowdown", "rate-slowdown"];
 
-/// The names of all numbers of a flow.
 pub(super) fn names(flow: &str) -> Vec<String> {
     let of_kinds =
         KINDS.iter().flat_map(|kind| LATENCIES.iter().chain(&STATS).map(move |stat| format!("{kind}.{stat}")));

@@ -352,7 +352,6 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         if queue.index() < queues { Ok(queue) } else { Err(RunError::NoQueue { queue, queues }) }
     }
 
-    /// Submits a request.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Every request passes here.
     pub(super) fn submit(&mut self, io: Io, queue: QueueId) -> Result<(), RunError> {
@@ -525,7 +524,6 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         RunError::EndOfTime { outstanding: self.outstanding, last_sign: self.last_sign.0 }
     }
 
-    /// Ends the run and returns its result.
     pub(super) fn finish(mut self, pacing: Pacing, flows: Vec<FlowResult>) -> Result<RunResult, RunError> {
         let warming = self.warm_up.is_some();
         if warming || self.warmed > 0 && self.result.submitted == 0 {

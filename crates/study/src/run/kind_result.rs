@@ -26,7 +26,6 @@ pub struct KindResult {
     pub queue_wait: Histogram,
     /// The times from leaving the host queue to completion.
     pub service: Histogram,
-    /// The time of the latest completion.
     latest: Time,
     /// The longest time between two completions.
     pub longest_gap: Span,

@@ -14,7 +14,6 @@ use crate::histogram::Histogram;
 use crate::series::Series;
 use crate::steady::SteadyResult;
 
-/// The index of a kind in tables by kind.
 pub(crate) const fn index(kind: IoKind) -> usize {
     kind as usize
 }

@@ -12,7 +12,6 @@ pub(crate) struct Hooks<'l, D> {
     /// Called when the warm-up is over.
     pub(crate) end_warm_up: fn(&mut D, Time),
     pub(crate) bad_blocks: fn(&D) -> u64,
-    /// Returns the erases of each block.
     pub(crate) erases: fn(&D) -> Vec<u32>,
     /// The life that records the drive's wear.
     pub(crate) life: Option<&'l mut Life>,

@@ -16,7 +16,6 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Replaces the warm-up of the window.
     pub(crate) fn warmed_up_by(self, warm_up: WarmUp) -> Self {
         Self { warm_up, ..self }
     }

@@ -104,7 +104,6 @@ impl<'a> Flow<'a> {
         Self { name, parts, config, doubts: notes, pacing, queue, placement, origin, verifies }
     }
 
-    /// Opens a workload as a flow.
     pub(super) fn open(origin: Origin) -> Result<Self, WorkloadError> {
         let Origin { file, options, capacity, seed, window } = &origin;
         let flow = Self::new(file.open_for(options, *capacity, *seed, *window)?);

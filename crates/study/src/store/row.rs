@@ -72,7 +72,6 @@ impl Row {
     }
 }
 
-/// A column with a metric.
 #[derive(Clone, Debug)]
 struct MetricColumn {
     metric: Metric,

@@ -418,7 +418,6 @@ impl Journeys {
     }
 }
 
-/// Adds times by cause.
 fn add(to: &mut [Span; Cause::COUNT], more: &[Span; Cause::COUNT]) {
     to.iter_mut().zip(more).for_each(|(sum, span)| *sum += *span);
 }

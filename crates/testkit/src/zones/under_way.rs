@@ -20,7 +20,6 @@ pub(super) struct ExpectedZone {
     pub(super) area: Option<[AreaZone; 2]>,
 }
 
-/// A request under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OutstandingRequest {
     pub(super) io: Io,

@@ -17,7 +17,6 @@ use crate::generate::{ArrivalSpec, GeneratorSpec, RequestRate, StreamSpec};
 /// The most clones of a job if each clone is a workload of its own.
 const MOST_CLONES: usize = 256;
 
-/// A job with its parsed options.
 type Member<'a> = (&'a Job, ParsedJob);
 
 /// The stages of a file, without those that have faults.

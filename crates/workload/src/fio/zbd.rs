@@ -268,7 +268,6 @@ impl Reader<'_> {
 }
 
 impl ZonedAmount {
-    /// The number of bytes on a drive of this capacity.
     fn bytes(self, zone: Bytes, capacity: Sectors) -> u64 {
         match self {
             Self::Zones(zones) => zones.saturating_mul(zone.get()),

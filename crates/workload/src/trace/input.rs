@@ -233,7 +233,6 @@ impl Input {
     }
 }
 
-/// The remaining bytes of an input.
 struct RemainingBytes<'a> {
     input: &'a mut Input,
     /// The error that ended the input. An I/O error could not carry its text.

@@ -12,7 +12,6 @@ use super::doubt::Doubt;
 use super::field::{Words, parse_decimal, parse_whole, printable};
 use super::head::Head;
 
-/// The number of lines that are measured.
 const LINES: usize = 1_000;
 /// The number of previous rows among which a row's predecessor in the address space is sought.
 const STREAMS: usize = 16;

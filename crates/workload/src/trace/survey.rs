@@ -45,7 +45,6 @@ const LARGE: u64 = 2 << 20;
 const ADDRESSES: u64 = 4;
 /// The number of recent requests among which a predecessor is sought.
 const STREAMS: usize = 32;
-/// The number of sectors of a page.
 const PAGE: u64 = 8;
 /// The largest number of requests surveyed.
 const MOST: u64 = 4_096;
@@ -100,7 +99,6 @@ pub(crate) fn survey(
     Ok(())
 }
 
-/// The assumptions that a survey doubts.
 struct Assumptions {
     format: Format,
     /// The unit of times, unless the user named it or the file states it.

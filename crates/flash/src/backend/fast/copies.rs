@@ -74,7 +74,6 @@ pub(in crate::backend) enum ListPhase {
     Idle,
     /// A program waits for the read of its page.
     Waiting,
-    /// The array works.
     Array,
     /// Data crosses the channel.
     Channel,
@@ -158,7 +157,6 @@ impl Copies {
         &mut self.parts[..self.used]
     }
 
-    /// The place of a step: the superblock, and the offset in it.
     #[inline]
     fn place_of(&self, step: ListStep, geometry: &Geometry) -> (SuperblockId, u32) {
         let page = &self.pages[step.page()];
@@ -311,7 +309,6 @@ impl Backend {
         None
     }
 
-    /// The place of a step: the superblock, and the offset in it.
     #[inline]
     pub(in crate::backend) fn place_of(&self, copies: &Copies, step: ListStep) -> (SuperblockId, u32) {
         copies.place_of(step, self.geometry())

@@ -210,7 +210,6 @@ impl Backend {
         list.wait = list.wait.max(std::mem::take(&mut command.wait));
     }
 
-    /// Moves a run on by `pages` pages.
     fn advance_run(&mut self, handle: Handle<Command>, pages: u32) {
         let command = &mut self.table.commands[handle];
         command.behind -= pages;

@@ -23,7 +23,6 @@ struct Serial {
 #[derive(Clone, Debug, Default)]
 pub(in crate::backend) struct SerialLists {
     current: Option<Serial>,
-    /// The times of each command of the list.
     times: Vec<Times>,
 }
 

@@ -41,7 +41,6 @@ impl Backend {
         self.fast.copies.sets[set.index()].cause
     }
 
-    /// The time of all copies of a set.
     pub(super) fn time_of_copies(&self, set: CopySet) -> Span {
         let copies = &self.fast.copies.sets[set.index()];
         let mut sum = Span::ZERO;

@@ -39,7 +39,6 @@ impl std::error::Error for DamagedSlot {}
 /// The content that follows from a spare area.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ImpliedContent {
-    /// The content that preconditioning writes.
     Preconditioned(PreconditionedSlot),
     /// The first sector of a mapping unit of a noted write.
     Run(Stamp),
@@ -72,7 +71,6 @@ pub(super) enum Content {
     Derived,
     /// The first sector of each slot, from which the others follow. Only for stamps.
     Firsts(Box<[Stamp]>),
-    /// The bytes of all sectors.
     Sectors(Box<[u8]>),
 }
 
@@ -129,7 +127,6 @@ impl<'a> Contents<'a> {
         self.all
     }
 
-    /// The content of slot `i`, of `bytes` bytes.
     #[inline]
     fn slot(self, i: usize, bytes: usize) -> Slot<'a> {
         match self.runs.get(i) {

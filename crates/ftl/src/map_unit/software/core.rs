@@ -56,7 +56,6 @@ pub(super) struct Core<B> {
     empty: Image,
     running: Option<RunningTask>,
     draining: bool,
-    /// Loads in progress.
     loads: u64,
     counters: Counters,
 }

@@ -81,9 +81,7 @@ impl IndexMut<Stream> for OpenSuperblocks {
 /// The kind of pages in a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::page) enum Holds {
-    /// Data of the host.
     Data,
-    /// Translation pages.
     Pages,
 }
 

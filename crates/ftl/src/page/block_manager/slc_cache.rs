@@ -49,7 +49,6 @@ pub(in crate::page) struct SlcCache {
     counters: SlcCacheCounters,
 }
 
-/// The fill of the cache in a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct FillLevel {
     /// All superblocks in SLC mode, from the opening to the end of the erase.

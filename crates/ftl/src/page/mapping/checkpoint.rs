@@ -249,7 +249,6 @@ impl Mapping {
         self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.holds(lpn))
     }
 
-    /// Begins a checkpoint if one is due.
     pub(in crate::page) fn begin_due_checkpoint(&mut self, blocks: &BlockManager, media: &mut Media) {
         if let Some(checkpoints) = self.checkpoints.as_mut().filter(|checkpoints| checkpoints.begins(blocks)) {
             checkpoints.begin(blocks, media, self.versions.next());

@@ -16,7 +16,6 @@ pub(crate) struct CheckpointPages {
     /// Pages of one checkpoint: the pages of the map, then those of the record.
     pub(in crate::page) each: u32,
     pub(in crate::page) maps: u32,
-    /// Entries of a page of the map.
     pub(in crate::page) entries: u32,
     /// Superblocks opened from one checkpoint to the next.
     pub(in crate::page) every: u32,

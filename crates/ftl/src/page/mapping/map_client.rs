@@ -19,7 +19,6 @@ use questions::{MapLookup, Masks, Questions};
 
 pub(in crate::page) use questions::Question;
 
-/// The state of a translation page.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::page) struct MapPageState {
     /// The version on flash that loads read.
@@ -39,7 +38,6 @@ pub(in crate::page) struct MapClient {
     /// The places of the translation pages.
     pub(in crate::page) directory: Map,
     pub(in crate::page) pages: Vec<MapPageState>,
-    /// Entries of a translation page.
     pub(in crate::page) entries: u32,
     units: u32,
     questions: Questions,

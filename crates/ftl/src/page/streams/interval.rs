@@ -24,7 +24,6 @@ pub(super) struct LastWriteTable {
 }
 
 impl LastWriteTable {
-    /// A table that takes `memory` bytes.
     pub(super) fn new(memory: Bytes) -> Self {
         Self { places: vec![Latest::default(); Self::count(memory)] }
     }

@@ -20,7 +20,6 @@ pub(crate) struct Moment<'a> {
     pub(crate) latest: u32,
     /// The number of erases of a superblock.
     pub(crate) erases: &'a dyn Fn(SuperblockId) -> u32,
-    /// The stream that wrote a superblock.
     pub(crate) stream: &'a dyn Fn(SuperblockId) -> Stream,
 }
 
