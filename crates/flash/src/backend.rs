@@ -125,7 +125,7 @@ pub enum Event {
     },
     /// A phase of page copies ends.
     Copies {
-        /// The number of the set of copies.
+        /// Index of the set among the sets of copies under way.
         set: u32,
         /// The number of the set's event. The backend drops an event that a later one has replaced.
         generation: u16,

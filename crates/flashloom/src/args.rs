@@ -204,7 +204,7 @@ pub(crate) enum Command {
     },
     /// Print a completion script for a shell
     Completions {
-        /// The shell
+        /// The shell for which the script is written
         shell: Shell,
     },
 }

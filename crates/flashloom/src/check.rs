@@ -114,18 +114,18 @@ impl PartSheet {
 /// Memory that a simulation needs.
 #[derive(JsonSchema, Serialize)]
 struct Needs {
-    /// Without verification.
+    /// Memory of a run without `--verify`.
     plain: Parts,
-    /// With `--verify`.
+    /// Memory of a run with `--verify`.
     verify: Parts,
 }
 
-/// Memory and its parts.
+/// Memory, in all and by its use.
 #[derive(JsonSchema, Serialize)]
 struct Parts {
-    /// Sum of the parts.
+    /// Bytes of all parts.
     bytes: u64,
-    /// In bytes.
+    /// Bytes of each part, by the name of the part.
     parts: BTreeMap<&'static str, u64>,
 }
 

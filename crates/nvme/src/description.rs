@@ -143,7 +143,7 @@ pub struct RandomWriteArea {
 /// Flexible Data Placement: the one configuration of a drive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
-    /// The number of reclaim groups.
+    /// NRG: the number of reclaim groups.
     pub reclaim_groups: u16,
     /// The reclaim unit handles: true for those that are persistently isolated, false for initially isolated ones.
     pub handles: Vec<bool>,

@@ -43,7 +43,7 @@ fn class_of<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     class.ok_or_else(|| PyRuntimeError::new_err(format!("no FTL `{name}` is registered")))
 }
 
-/// Registers a class as the FTL of this name.
+/// Registers a Python class under `name`, the value of `ftl.kind`. Raises `ValueError` if the name is taken.
 #[pyfunction]
 pub(crate) fn register_ftl(name: &str, version: &str, class_: Py<PyAny>) -> PyResult<()> {
     register_simple_ftl::<PythonFtl>(name, version).map_err(|taken| PyValueError::new_err(taken.to_string()))?;

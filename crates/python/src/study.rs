@@ -91,7 +91,7 @@ impl Study {
         Ok(())
     }
 
-    /// Name of the study.
+    /// Name of the study in its description.
     #[getter]
     fn name(&self) -> PyResult<String> {
         Ok(self.plan()?.spec.name)
@@ -113,7 +113,7 @@ impl Study {
         from_table(py, self.document.table())
     }
 
-    /// Returns the number of points.
+    /// Returns the number of points: one for each combination of the axes' labels.
     fn __len__(&self) -> PyResult<usize> {
         Ok(self.plan()?.points.len())
     }

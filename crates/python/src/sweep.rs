@@ -47,13 +47,13 @@ fn texts(labels: &[Label]) -> Vec<String> {
 
 #[pymethods]
 impl Sweep {
-    /// Name of the study.
+    /// Name of the study in its description.
     #[getter]
     fn name(&self) -> PyResult<String> {
         Ok(self.get()?.name().to_owned())
     }
 
-    /// The number of all runs.
+    /// The number of runs: each point with each seed.
     #[getter]
     fn runs(&self) -> PyResult<usize> {
         Ok(self.get()?.runs())

@@ -328,7 +328,7 @@ pub struct Stack {
     pub label: Option<String>,
 }
 
-/// A part of a bar.
+/// A part of a stacked bar, with its colour and legend.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BarPart {
     /// Name of the part in the legend.

@@ -77,7 +77,7 @@ pub enum Block {
     Table(Table),
     /// Preformatted text, below a heading that opens and closes it.
     Text {
-        /// The heading.
+        /// The heading that stays visible when the text is closed.
         heading: String,
         /// Text that is shown as it is, with its line breaks.
         text: String,

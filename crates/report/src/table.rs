@@ -140,7 +140,7 @@ impl Table {
         self.columns.into_iter()
     }
 
-    /// The number of rows.
+    /// The number of rows, which all columns have; 0 without columns.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.len())

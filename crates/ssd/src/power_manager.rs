@@ -32,7 +32,7 @@ pub struct StateCounters {
 /// The operational power state that the host has selected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PowerStateSelection {
-    /// The number of the state, from 0.
+    /// The index of the state in `power.operational`, from 0.
     pub state: u32,
     /// The number of operational states that the drive describes.
     pub states: u32,

@@ -110,7 +110,7 @@ impl Precondition {
     }
 }
 
-/// The result of preconditioning.
+/// The writes of preconditioning, and the write amplification that they reached.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PreconditioningResult {
     /// The number of mapping units written, without those that a computed state begins with.

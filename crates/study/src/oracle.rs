@@ -62,7 +62,7 @@ pub trait StampSector: Copy + Eq {
     /// The content with this stamp; zero stands for an unwritten or discarded sector.
     fn stamp(stamp: u64) -> Self;
 
-    /// Returns the stamp as a number.
+    /// The stamp of this content: the inverse of [`stamp`](Self::stamp).
     fn value(self) -> u64;
 }
 

@@ -74,7 +74,7 @@ pub enum Pace<'a> {
 pub struct RequestTimes {
     /// Time at which the request arrived.
     pub arrival: Time,
-    /// Time at which the request ended.
+    /// Time at which the request completed.
     pub end: Time,
 }
 

@@ -16,7 +16,7 @@ pub enum Values {
     Count,
     /// Floating-point numbers; empty for a missing value.
     Number,
-    /// Texts.
+    /// Strings in UTF-8.
     Text,
 }
 

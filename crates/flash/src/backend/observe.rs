@@ -17,7 +17,7 @@ pub enum Resource {
     Array(u32),
     /// A plane that reads by itself. Planes are numbered through all dies.
     Plane(u32),
-    /// A channel, by its number from 0.
+    /// The bus of the channel with this number.
     Channel(u32),
     /// The decoder of the error correction with this number.
     Decoder(u32),

@@ -104,7 +104,7 @@ impl SlotMut<'_> {
         }
     }
 
-    /// The number of sectors of the slot.
+    /// The number of sectors that a slot holds, which is equal for all slots of the array.
     #[must_use]
     #[inline]
     pub const fn sectors(&self) -> usize {

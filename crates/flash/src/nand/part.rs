@@ -79,7 +79,7 @@ pub struct Geometry {
     pub page: Bytes,
     /// Spare bytes of a page, for the error-correcting code and the controller's own data.
     pub spare: Bytes,
-    /// Pages of a block.
+    /// Pages of a block, over all word lines and bits per cell.
     pub pages_per_block: u32,
     /// Blocks of a plane, factory bad blocks included.
     pub blocks_per_plane: u32,
@@ -238,7 +238,7 @@ impl Cell {
 }
 
 impl Geometry {
-    /// Blocks of a die.
+    /// Blocks of a die over all its planes, factory bad blocks included.
     #[must_use]
     pub const fn blocks_per_die(&self) -> u32 {
         self.blocks_per_plane * self.planes_per_die

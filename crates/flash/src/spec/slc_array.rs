@@ -27,7 +27,7 @@ pub struct SlcSpec {
     /// Size of the array, which sets its blocks; instead of `blocks`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
-    /// Blocks of the array.
+    /// Number of blocks of the array, at least 2; instead of `size`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<u32>,
     /// Pages in a block; those of the part if missing.

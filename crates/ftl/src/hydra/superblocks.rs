@@ -87,7 +87,6 @@ impl Superblocks {
         }
     }
 
-    /// The block of a die at this number.
     pub(super) const fn block_at(&self, die: u32, block: u32) -> SuperblockId {
         SuperblockId::new(die * self.blocks + block)
     }

@@ -31,7 +31,7 @@ pub enum ClusterMethod {
 }
 
 impl ClusterMethod {
-    /// All methods.
+    /// All methods, in the order of the documentation.
     pub const EVERY: [Self; 3] = [Self::Partition, Self::Alternation, Self::Fixed];
 }
 

@@ -99,7 +99,6 @@ impl Zone {
         }
     }
 
-    /// The rows in RAM, each with its number.
     pub(super) fn rows(&self) -> impl Iterator<Item = (u32, RamRow)> + '_ {
         (self.first_row..).zip(&self.rows).filter_map(|(number, row)| Some((number, (*row)?)))
     }

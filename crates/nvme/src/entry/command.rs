@@ -91,7 +91,7 @@ impl SubmissionEntry {
         self.0.opcode
     }
 
-    /// The type of a Fabrics command.
+    /// The type of a Fabrics command (byte 4); `None` for any other opcode.
     #[must_use]
     pub fn fabrics_type(&self) -> Option<u8> {
         (self.0.opcode == opcode::FABRICS).then_some(self.0.namespace as u8)
@@ -166,7 +166,7 @@ impl SubmissionEntry {
         self.with_cdw(number, value as u32).with_cdw(number + 1, (value >> 32) as u32)
     }
 
-    /// This entry with data in the capsule.
+    /// Adds the SGL descriptor for `length` bytes of data that follow the entry in its capsule.
     #[must_use]
     pub fn with_data_in_capsule(mut self, length: u32) -> Self {
         (self.0.sgl_address, self.0.sgl_length, self.0.sgl_kind) = (0, length, sgl::IN_CAPSULE);

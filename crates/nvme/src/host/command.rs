@@ -170,7 +170,7 @@ impl HostCommand {
         Self::new(SubmissionEntry::new(opcode::io::FLUSH).with_namespace(namespace.unwrap_or(ALL_NAMESPACES)))
     }
 
-    /// Write Zeroes to `blocks` from block `start` on.
+    /// Write Zeroes: `blocks` logical blocks from `start` on read as zeros afterwards.
     #[must_use]
     pub fn write_zeroes(namespace: u32, start: u64, blocks: u32) -> Self {
         Self::new(Self::blocks(opcode::io::WRITE_ZEROES, namespace, start, blocks))

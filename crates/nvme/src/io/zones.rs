@@ -63,7 +63,7 @@ impl ZoneFilter {
     /// The filter for a report of all zones.
     pub const ALL: Self = Self(None);
 
-    /// The zones in a state.
+    /// The filter for a report of the zones in one state.
     #[must_use]
     pub const fn of(state: ZoneState) -> Self {
         Self(Some(state))
@@ -108,20 +108,20 @@ pub struct ZoneReport {
 /// Attributes of a zone (ZNS 1.1, figure 37, byte 2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ZoneAttributes {
-    /// The controller finished the zone.
+    /// ZFC: the controller, not the host, finished the zone (bit 0).
     pub finished_by_controller: bool,
-    /// The controller asks the host to finish the zone.
+    /// FZR: the controller asks the host to finish the zone (bit 1).
     pub finish_recommended: bool,
-    /// The controller asks the host to reset the zone.
+    /// RZR: the controller asks the host to reset the zone (bit 2).
     pub reset_recommended: bool,
-    /// The zone has a random write area.
+    /// ZRWAV: the zone has a random write area (bit 3).
     pub random_write_area: bool,
 }
 
 /// A zone descriptor of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZoneDescriptor {
-    /// The state of the zone.
+    /// ZS: the state of the zone (byte 1, upper half).
     pub state: ZoneState,
     /// The attributes (byte 2 of the descriptor).
     pub attributes: ZoneAttributes,

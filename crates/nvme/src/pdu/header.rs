@@ -32,7 +32,7 @@ layout! {
         1 flags: u8,
         /// Bytes of the header, without digest.
         2 header_length: u8,
-        /// Offset of the data.
+        /// PDO: offset of the data from the start of the PDU.
         3 data_offset: u8,
         /// Bytes of the PDU with all digests.
         4 length: u32,

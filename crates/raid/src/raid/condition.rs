@@ -54,7 +54,7 @@ impl<S: Sector> Raid<S> {
         self.members.has_failed(drive)
     }
 
-    /// The number of stripes of the RAID.
+    /// The number of stripes that hold data; the stripe numbers are below it.
     #[must_use]
     pub const fn stripes(&self) -> u64 {
         self.layout.stripes()

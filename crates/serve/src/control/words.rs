@@ -14,7 +14,7 @@ use crate::engine::{Command, CommandRefusal, Cut, Fault, ParsePaceError, Reply, 
 pub enum Question {
     /// Asks for the status of the drive.
     Status,
-    /// Cuts the power.
+    /// Cuts the power at once: data that has not reached flash is lost.
     PowerCut,
     /// Switches the power off in order.
     PowerOff,
@@ -39,7 +39,7 @@ pub enum Question {
     },
     /// Lets a die fail as a whole.
     FailDie {
-        /// The number of the die.
+        /// The number of the die within its drive, from 0.
         die: u32,
         /// The drive, if there are several.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,12 +47,12 @@ pub enum Question {
     },
     /// Lets a drive of a RAID fail as a whole.
     FailDrive {
-        /// The number of the drive.
+        /// The number of the drive in the RAID, from 0.
         drive: u32,
     },
     /// Selects an operational power state.
     PowerState {
-        /// The number of the power state.
+        /// The index of the state in `power.operational`, from 0.
         state: u32,
     },
     /// Lets the host give memory to the drive.

@@ -27,7 +27,7 @@ pub enum Command {
     Fault(Fault),
     /// Lets a die of a drive fail as a whole.
     FailDie {
-        /// The number of the die.
+        /// The number of the die within its drive, from 0.
         die: u32,
         /// The drive, which must be named if there are several.
         drive: Option<u32>,

@@ -50,7 +50,7 @@ pub struct AnsweredJob {
     pub latency: Span,
     /// Takes the result of the job.
     pub answer: ResultCallback,
-    /// The result of the job.
+    /// The data of a read or the report of a query; an error if the drive or its files refused the job.
     pub result: Result<JobResult, JobFailure>,
     /// True if the answer promises durability: of a flush, or of a write with forced unit access.
     pub is_promise: bool,

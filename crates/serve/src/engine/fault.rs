@@ -11,7 +11,7 @@ use super::refused::CommandRefusal;
 /// Operations of the flash that will fail: the next ones of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The kind of operation.
+    /// The kind of operation that fails: program, erase or read.
     pub operation: FaultKind,
     /// Operations of this kind that succeed first.
     pub after: u64,

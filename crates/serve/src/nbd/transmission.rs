@@ -31,7 +31,7 @@ pub struct Request {
 pub struct BlockStatus {
     /// The first sector of the range.
     pub start: Lba,
-    /// The number of sectors.
+    /// The length of the range in sectors.
     pub sectors: Sectors,
     /// The most extents of the reply.
     pub most: usize,

@@ -13,7 +13,7 @@ pub enum StateError {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// The operation.
+        /// The operation that failed.
         doing: FileOperation,
         /// The error of the operating system.
         error: Arc<io::Error>,
@@ -72,14 +72,14 @@ pub enum StateError {
     },
 }
 
-/// An operation on a file.
+/// An operation on a file of the drive, as an error names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileOperation {
     /// Creating the file.
     Create,
-    /// Reading the file.
+    /// Reading from the file.
     Read,
-    /// Writing the file.
+    /// Writing to the file.
     Write,
     /// Synchronising the file with its disk.
     Sync,
@@ -117,7 +117,7 @@ pub enum DamagedPlace {
     Contradiction {
         /// The slot that the record describes.
         slot: u32,
-        /// The contradiction.
+        /// The reason for which the content is impossible.
         why: Contradiction,
     },
     /// The content of a slot.

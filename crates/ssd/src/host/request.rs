@@ -19,7 +19,7 @@ impl QueueId {
         Self(number)
     }
 
-    /// Returns the number of the queue, from 0.
+    /// The index of the queue among the drive's submission queues, from 0.
     #[must_use]
     pub const fn get(self) -> u16 {
         self.0

@@ -14,7 +14,7 @@ pub enum FormerName {
     Value {
         /// The key's path in the file.
         path: &'static str,
-        /// The former name of the value.
+        /// The name of the value in older versions.
         old: &'static str,
         /// The value's current name.
         now: &'static str,

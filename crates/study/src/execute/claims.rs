@@ -43,7 +43,7 @@ impl Verdict {
     }
 }
 
-/// The result of one expectation.
+/// An expectation of a study, with the measured value and the verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename = "Finding")]
 pub struct ExpectationResult {
@@ -63,7 +63,7 @@ pub struct ExpectationResult {
     pub asks_no_more: Option<String>,
     /// The data to which inputs of the expectation were fitted; `null` if the study does not say.
     pub calibrated: Option<CalibrationTarget>,
-    /// Verdict on the expectation.
+    /// Whether the measured value meets the expectation.
     pub verdict: Verdict,
     /// The known reason for a difference.
     #[serde(skip_serializing_if = "Option::is_none")]

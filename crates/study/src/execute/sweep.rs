@@ -139,7 +139,7 @@ impl Sweep {
         &self.plan.spec.name
     }
 
-    /// The number of all runs.
+    /// The number of runs of the plan: each point with each seed.
     #[must_use]
     pub fn runs(&self) -> usize {
         self.jobs.len()

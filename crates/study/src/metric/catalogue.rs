@@ -13,7 +13,7 @@ pub struct Group {
     pub title: &'static str,
     /// The runs that have these metrics.
     pub runs: &'static str,
-    /// The metrics.
+    /// The metrics of the group, in the order of the reference.
     pub entries: Vec<MetricEntry>,
 }
 

@@ -95,9 +95,9 @@ pub struct FigurePart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlashArray {
-    /// The array of SLC flash.
+    /// The SLC array: one bit per cell.
     Slc,
-    /// The array of MLC flash.
+    /// The main array, of MLC flash.
     Mlc,
 }
 

@@ -87,7 +87,7 @@ pub enum SessionError {
     },
     /// The counters of a run disagree: a bug of Flashloom.
     Books {
-        /// The failed checks.
+        /// The equations between counters that do not hold.
         error: FailedChecks,
         /// The workload or its stage.
         workload: String,

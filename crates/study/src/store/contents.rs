@@ -86,7 +86,7 @@ pub struct RemovedFiles {
     pub states: u64,
     /// The number of half-written files.
     pub leftovers: u64,
-    /// The bytes of all removed files.
+    /// The length of all removed files together.
     pub bytes: u64,
 }
 

@@ -67,7 +67,7 @@ pub struct SlcMlcSummary {
 /// The erase counts of blocks with successive numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct EraseRange {
-    /// The number of blocks in the range.
+    /// The number of blocks with successive numbers.
     pub blocks: u32,
     /// The least erase count.
     pub min: u32,

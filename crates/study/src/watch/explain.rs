@@ -36,7 +36,7 @@ pub struct Band {
     /// Name of the band: its percentiles, or `all`.
     #[serde(deserialize_with = "name::name")]
     pub band: Name,
-    /// The number of requests in the band.
+    /// The number of requests between the band's percentiles.
     pub requests: u64,
     /// The mean latency of these requests, in microseconds: the sum of the parts.
     pub latency_us: f64,
@@ -160,7 +160,7 @@ pub fn explain(sums: &Sums) -> Vec<KindBands> {
 pub struct OneRequest {
     /// Tag of the request, which is its number in the run.
     pub request: Tag,
-    /// Kind of the request.
+    /// Name of the request's kind.
     #[schemars(extend("enum" = IoKind::ALL.map(IoKind::name)))]
     pub kind: &'static str,
     /// The first sector of the request.

@@ -26,9 +26,9 @@ const STREAMS: usize = 32;
 /// The characteristics of one kind of request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct KindInfo {
-    /// The number of requests of this kind.
+    /// The number of requests of this kind in the trace.
     pub requests: u64,
-    /// The share of all requests.
+    /// The share of this kind among all requests.
     pub share: f64,
     /// Bytes, in whole sectors.
     pub bytes: u64,

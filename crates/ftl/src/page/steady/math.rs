@@ -80,7 +80,7 @@ impl Shuffle {
         Self { count, low_bits: bits / 2, high_bits: bits - bits / 2, keys }
     }
 
-    /// The number at this position.
+    /// The permuted number at a position, both below `count`.
     #[inline]
     pub(super) fn at(&self, position: u64) -> u64 {
         let mut x = position;

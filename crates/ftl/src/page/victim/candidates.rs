@@ -18,7 +18,6 @@ pub(crate) struct Moment<'a> {
     pub(crate) free: u32,
     /// The version of the latest write.
     pub(crate) latest: u32,
-    /// The number of erases of a superblock.
     pub(crate) erases: &'a dyn Fn(SuperblockId) -> u32,
     pub(crate) stream: &'a dyn Fn(SuperblockId) -> Stream,
 }
@@ -96,7 +95,7 @@ impl Candidates<'_> {
         self.moment.free
     }
 
-    /// The mean number of erases of the candidates.
+    /// The mean erase count of the candidates; 0 if there are none.
     #[must_use]
     pub fn mean_erases(&self) -> f64 {
         let (sum, count) = self
