@@ -58,7 +58,7 @@ pub(crate) fn check(paths: &[PathBuf], set: &[String], form: Form, results: &mut
 /// Version of the keys; it is raised when a key changes its meaning or disappears.
 const SCHEMA: &str = "flashloom-check-1";
 
-/// What `flashloom check --json` prints: a summary of each device without errors.
+/// Output of `flashloom check --json`: a summary of each device without errors.
 #[derive(JsonSchema, Serialize)]
 #[schemars(title = SCHEMA)]
 pub(crate) struct CheckOutput(Vec<Sheet>);
@@ -85,17 +85,17 @@ pub(crate) struct Sheet {
     memory: Needs,
 }
 
-/// The NAND part, and where its values are from.
+/// The NAND part, and the origin of its values.
 #[derive(JsonSchema, Serialize)]
 struct PartSheet {
     /// The part's name.
     name: String,
-    /// The preset from which it inherits values.
+    /// The preset from which the part inherits values; missing without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     like: Option<String>,
     /// The keys of values that the description changes.
     changed: Vec<String>,
-    /// The keys of values that are those of the preset.
+    /// The keys whose values the part inherits from the preset.
     inherited: Vec<String>,
 }
 

@@ -59,25 +59,25 @@ pub(crate) struct Ssd {
 /// A request that has completed. Times are in picoseconds.
 #[pyclass(module = "flashloom", frozen, get_all)]
 pub(crate) struct Completion {
-    /// The number that `submit` returned.
+    /// The number of the request, as `submit` returned it.
     tag: u64,
     /// `read`, `write`, `flush` or `discard`.
     op: &'static str,
-    /// The first byte.
+    /// The address of the first byte.
     offset: u64,
-    /// The number of bytes.
+    /// The length in bytes.
     size: u64,
     /// `done`, `uncorrectable`, `read_only` or `out_of_range`.
     status: &'static str,
-    /// Time of submission.
+    /// Time of submission, in picoseconds.
     arrival: u64,
-    /// Time at which the request left its submission queue.
+    /// Time at which the request left its submission queue, in picoseconds.
     start: u64,
-    /// Time of completion.
+    /// Time of completion, in picoseconds.
     end: u64,
-    /// Number of the submission queue.
+    /// Number of the submission queue, from 0.
     queue: u16,
-    /// The bytes of a read, if the drive keeps data.
+    /// The bytes of a read; `None` unless the drive was made with `data`.
     data: Option<Py<PyBytes>>,
 }
 

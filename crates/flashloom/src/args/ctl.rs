@@ -23,17 +23,17 @@ pub(crate) struct CtlArgs {
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum CtlCommand {
-    /// Print what the drive has done, its latencies and how late its answers were
+    /// Print the drive's counters, its latencies and the delays of its answers
     Status {
         /// Print JSON instead of a table; `flashloom schema` describes the keys
         #[arg(long)]
         json: bool,
     },
-    /// Cut the power: what has not reached the flash is lost, and programs under way are torn
+    /// Cut the power: data that has not reached the flash is lost, and programs under way are torn
     PowerCut,
     /// Switch the power off in order: requests complete, and the write buffer is written back
     PowerOff,
-    /// Switch the power on; the drive recovers for as long as its recovery takes
+    /// Switch the power on; the drive takes requests after its recovery
     PowerOn,
     /// Let simulated time pass at another pace
     SetPace {
@@ -55,7 +55,7 @@ pub(crate) enum CtlCommand {
         #[arg(long, value_name = "N", value_parser = whole(0_u32, 31))]
         drive: Option<u32>,
     },
-    /// Let a whole die fail, for good: its data is rebuilt from parity
+    /// Let a whole die fail for good; its data is rebuilt from parity
     FailDie {
         /// The number of the die within its drive, channel by channel, from 0 on
         die: u32,
@@ -63,7 +63,7 @@ pub(crate) enum CtlCommand {
         #[arg(long, value_name = "N", value_parser = whole(0_u32, 31))]
         drive: Option<u32>,
     },
-    /// Let a whole drive of a RAID fail, for good: a spare is rebuilt in its place while clients go on
+    /// Let a whole drive of a RAID fail for good; a spare is rebuilt in its place while clients go on
     FailDrive {
         /// The number of the drive: the drives of the stripes from 0 on, then the spares, then the drive of the journal
         drive: u32,
@@ -73,12 +73,12 @@ pub(crate) enum CtlCommand {
         /// The number of the state in power.operational, from 0 on
         state: u32,
     },
-    /// Let the host give memory for the map to the drive, or take it back; the drive begins with nothing in it
+    /// Let the host give memory for the map to the drive, or take the memory back; the drive begins with empty memory
     HostMemory {
-        /// The size, for example 64MiB; 0B takes it back
+        /// The size, for example 64MiB; 0B takes the memory back
         size: Bytes,
     },
-    /// Write what the flash holds now into a file, for --load-snapshot. Simulated time stands still meanwhile
+    /// Write the content of the flash into a file, for --load-snapshot. Simulated time stands still meanwhile
     Snapshot {
         /// The snapshot file to write
         file: PathBuf,

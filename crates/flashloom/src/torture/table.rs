@@ -27,7 +27,7 @@ pub(crate) struct TortureResult {
     name: String,
     /// Name of the device in its description.
     device: String,
-    /// Whether the drive does what it promises.
+    /// The honesty of the drive: whether it keeps what it acknowledges.
     drive: Honesty,
     /// Requests of the recorded run.
     requests: usize,
@@ -76,7 +76,7 @@ struct LossyCut {
     sectors: u64,
     /// The first sectors with other data, in words.
     broken: Vec<String>,
-    /// How the user's check ended, if it failed.
+    /// The end of the user's check, if the check failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     check: Option<String>,
     /// The last lines that the check printed.

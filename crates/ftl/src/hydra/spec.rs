@@ -33,7 +33,7 @@ impl Default for HydraSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ProcessorSpec {
-    /// Its clock in MHz.
+    /// The processor's clock in MHz.
     pub mhz: u32,
     /// Whether hardware turns a host's read into flash commands without the processor: the foreground request
     /// synthesizer (Sec. 3, Fig. 18).
@@ -43,7 +43,7 @@ pub struct ProcessorSpec {
     /// Cycles to prepare a merge: the choice of the superblock and the list of descriptors. Assumed.
     pub merge_cycles: u32,
     /// Cycles for each command of a background controller in software (Fig. 17). If missing, the controllers are
-    /// hardware. `flash.software-controllers` gives the same as a time.
+    /// hardware. `flash.software-controllers` gives this cost as a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit_cycles: Option<u32>,
 }

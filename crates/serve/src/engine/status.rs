@@ -152,9 +152,9 @@ impl Latency {
 /// How late answers were, in time of the wall clock.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct LagStatus {
-    /// Answers that had a time at which they were due.
+    /// The number of answers with a due time.
     pub answers: u64,
-    /// The times from there to the answer.
+    /// The times from the due time to the answer.
     #[serde(flatten)]
     pub times: Latency,
     /// The share of answers that were late by more than 5 % of their latency.

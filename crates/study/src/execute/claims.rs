@@ -58,7 +58,7 @@ pub struct ExpectationResult {
     /// The kind of agreement that the expectation asks for.
     #[serde(flatten)]
     pub sharpness: Sharpness,
-    /// The paper's words, if they ask for no more than the expectation does.
+    /// The paper's words, if the paper asks for no more than the expectation does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asks_no_more: Option<String>,
     /// The data to which inputs of the expectation were fitted; `null` if the study does not say.

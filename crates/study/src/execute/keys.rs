@@ -35,7 +35,7 @@ const LIST: &str = "keys.json";
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[schemars(title = SCHEMA)]
 pub struct KeyList {
-    /// Version of this list.
+    /// Version of the keys of this document.
     #[schemars(extend("const" = SCHEMA))]
     schema: String,
     /// The runs: first those whose results are not in the store, the longest first.

@@ -24,7 +24,7 @@ pub struct Sharpness {
     /// Half the width of a band with two ends, as a share of its middle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub width: Option<f64>,
-    /// True if the band has only one end or no margin, and the study cites no words of the paper that ask for no more.
+    /// True if the band has only one end or no margin, and the study cites no words of the paper to justify this.
     pub loose: bool,
 }
 

@@ -20,8 +20,8 @@ use crate::metric::Metric;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct FlowSpec {
-    /// The workload, which every flow needs: a file (its path is relative to the study), or the name of one that comes
-    /// with Flashloom.
+    /// The workload, which every flow needs: a file (its path is relative to the study), or the name of a workload that
+    /// comes with Flashloom.
     #[schemars(extend("examples" = ["oltp", "random-read-4k"]))]
     pub workload: PathBuf,
     /// The submission queue of the drive for the flow's requests; see `host.queue` in device files.
@@ -34,7 +34,7 @@ pub struct FlowSpec {
     /// The weight of that queue, in place of the drive's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<u32>,
-    /// Keep this many requests outstanding, instead of the workload's pacing.
+    /// The number of requests to keep outstanding, in place of the workload's pacing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
     /// True to issue the flow's requests at their arrival times, in place of the workload's pacing.

@@ -40,7 +40,7 @@ pub struct Key {
     /// The resolved device, as a table of its description.
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub device: Table,
-    /// The workloads: that of the study, and those of `run.flows`, in the order of their names.
+    /// The workload of the study, then the workloads of `run.flows` in the order of their names.
     pub workloads: Vec<WorkloadKey>,
     /// The snapshot from which the drive starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,8 +68,8 @@ pub struct TraceKey {
     pub path: Option<PathBuf>,
     /// Name of the trace in results.
     pub name: String,
-    /// The SHA-256 of the file as it is, compressed or not. For a recording with a file for each CPU: the SHA-256 of a
-    /// list of their digests.
+    /// The SHA-256 of the file as it is, compressed or not. For a recording with a file for each CPU: the SHA-256 of
+    /// the list of the files' digests.
     #[schemars(with = "String")]
     pub sha256: Digest,
 }

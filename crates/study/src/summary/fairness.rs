@@ -34,9 +34,10 @@ pub struct FairnessSummary {
 pub struct Slowdown {
     /// Name of the flow in results.
     pub name: String,
-    /// The mean latency of the flow's requests, divided by that of the same requests alone.
+    /// The mean latency of the flow's requests, divided by the mean latency of the same requests alone.
     pub slowdown: Option<f64>,
-    /// For a closed loop: its requests per second alone, divided by those beside the others.
+    /// For a closed loop: the flow's requests per second alone, divided by its requests per second beside the other
+    /// flows.
     pub rate_slowdown: Option<f64>,
     /// The results of the same requests alone on the drive, after the same preconditioning.
     pub alone: FlowSummary,

@@ -23,7 +23,7 @@ pub struct MergeSummary {
     pub replaced: u64,
     /// The time of recovery after a power cut at the end, in microseconds.
     pub recovery_us: f64,
-    /// The erase count of the most erased superblock minus that of the least erased one, at the end.
+    /// The spread of erase counts at the end: the highest erase count of a superblock minus the lowest.
     pub erase_spread: u32,
 }
 

@@ -11,11 +11,11 @@ use super::Report;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct RaidSummary {
     /// Bytes that the RAID wrote to its drives for each byte that the host wrote: data, parity, mirrors, rebuilds and
-    /// repairs. `write_amplification` of the run is that of the RAID and of its drives together, in mapping units.
+    /// repairs. The run's own `write_amplification` covers the RAID and its drives together, in mapping units.
     pub write_amplification: Option<f64>,
     /// Bytes that the RAID read from its drives for each byte that the host read.
     pub read_amplification: Option<f64>,
-    /// Mapping units that the drives programmed for each unit that was written to them and not absorbed.
+    /// Mapping units that the drives programmed for each unit that the RAID wrote and no buffer absorbed.
     pub drive_write_amplification: Option<f64>,
     /// Counters of each drive: the drives of the stripes, the spares, and the drive of the journal.
     pub drives: Vec<RaidDriveSummary>,

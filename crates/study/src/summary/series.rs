@@ -59,19 +59,19 @@ pub struct IntervalSummary {
 /// Requests that completed in an interval.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct CompletedSummary {
-    /// The number of these requests.
+    /// The number of requests completed in the interval.
     pub requests: u64,
-    /// Bytes that these requests moved per simulated second.
+    /// Bytes that the completed requests moved per simulated second.
     pub bytes_per_s: f64,
-    /// The mean response time.
+    /// The mean response time, in microseconds.
     pub latency_mean_us: f64,
-    /// The median of the response times; missing if fewer than ten requests lie beyond it.
+    /// The median response time, in microseconds; missing if fewer than ten requests lie beyond it.
     pub latency_p50_us: Option<f64>,
-    /// The 99th percentile; missing if fewer than ten requests lie beyond it.
+    /// The 99th percentile of the response times, in microseconds; missing if fewer than ten requests lie beyond it.
     pub latency_p99_us: Option<f64>,
-    /// The 99.9th percentile; missing if fewer than ten requests lie beyond it.
+    /// The 99.9th percentile of the response times, in microseconds; missing if fewer than ten requests lie beyond it.
     pub latency_p99_9_us: Option<f64>,
-    /// The longest response time.
+    /// The longest response time, in microseconds.
     pub latency_max_us: f64,
 }
 

@@ -66,7 +66,7 @@ pub struct RoundSummary {
     /// Write amplification, if the host wrote.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
-    /// The mean latency of these reads and writes, in microseconds.
+    /// The mean latency of the round's reads and writes, in microseconds.
     pub latency_mean_us: f64,
     /// The number of flash commands that erased blocks.
     pub erases: u64,

@@ -104,7 +104,7 @@ pub enum ArrivalSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThinkSpec {
-    /// The length of a pause. It begins when all outstanding requests have completed.
+    /// The length of a pause, from the completion of all outstanding requests on.
     pub time: Span,
     /// The number of requests from one pause to the next.
     #[serde(default = "one")]
@@ -132,8 +132,8 @@ pub struct StreamSpec {
     /// The region that the stream uses. Default: the whole device.
     #[serde(default, skip_serializing_if = "RegionSpec::is_whole")]
     pub region: RegionSpec,
-    /// The distance of possible addresses: every drawn address is a multiple of this from the start of the region, and
-    /// sizes in a range are multiples of it. Default: the smallest size.
+    /// The alignment: every drawn address is a multiple of `align` from the start of the region, and sizes in a range
+    /// are multiples of `align`. Default: the smallest size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub align: Option<Bytes>,
     /// The share of reads. Requests that are neither reads nor discards are writes.
@@ -225,7 +225,7 @@ pub enum AddressSpec {
     Shuffled {},
     /// Consecutive addresses, separately for each kind of request; at the end the sequence starts over.
     Sequential {
-        /// Number of sequences. Each has an equal slice of the region, and they take turns.
+        /// Number of sequences, which take turns; each has an equal slice of the region.
         #[serde(default = "one")]
         streams: u32,
     },
@@ -252,7 +252,7 @@ pub enum AddressSpec {
         hot_space: Ratio,
         /// The share of requests to hot address units.
         hot_access: Ratio,
-        /// True to spread the hot address units over the region; otherwise they are at its beginning.
+        /// True to spread the hot address units over the region; otherwise the hot units are at its beginning.
         #[serde(default = "yes")]
         scrambled: bool,
     },

@@ -147,7 +147,7 @@ pub enum CopyStreamsSpec {
     /// A stream of copies for each stream of host data: copies stay with data of their class. If a program would
     /// otherwise be padded, copies of several classes share it in the last stream.
     Same,
-    /// By the number of times the data were copied: a copy goes to the stream after that of its source, and stays in
+    /// By the number of times the data were copied: a copy goes to the stream after its source's stream, and stays in
     /// the last stream.
     Generations {
         /// Number of streams: 2 to 16.

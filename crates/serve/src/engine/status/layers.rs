@@ -27,7 +27,7 @@ pub struct RaidStatus {
     pub lost_chunks: u64,
     /// Bytes of reads that were computed from other drives.
     pub recovered_bytes: u64,
-    /// The drives: those of the stripes, the spares, and that of the journal.
+    /// The drives of the stripes, then the spares, then the drive of the journal.
     pub drives: Vec<DriveStatus>,
 }
 
