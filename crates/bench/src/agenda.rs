@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 /// The end of a step of a request. Each kind of step has a ring of its own.
 pub trait Step: Copy + 'static {
-    /// All kinds of steps; of events at the same time, those of the last kind come first.
+    /// All kinds of steps; of events at the same time, events of the last kind come first.
     const ALL: &'static [Self];
 
     /// Returns the position of the kind in [`Self::ALL`].

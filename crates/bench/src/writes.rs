@@ -154,7 +154,7 @@ impl<A: Agenda<WriteStep>> Writes<A> {
         }
     }
 
-    /// Frees a chip after an operation, and begins the next one.
+    /// Frees a chip after an operation, and begins the next operation.
     #[inline]
     fn leave(&mut self, chip: u32) {
         if let Some(next) = self.chips[chip as usize].server.leave(&mut self.operations) {

@@ -127,7 +127,7 @@ pub enum Event {
     Copies {
         /// Index of the set among the sets of copies under way.
         set: u32,
-        /// The number of the set's event. The backend drops an event that a later one has replaced.
+        /// The number of the set's event. The backend drops an event that a later event has replaced.
         generation: u16,
     },
     /// A window of the power cap begins, and some operation waits for it.
@@ -245,7 +245,7 @@ impl Backend {
         &mut self.media
     }
 
-    /// True if commands of collection go before those of the host at the dies.
+    /// True if commands of collection go before commands of the host at the dies.
     #[must_use]
     #[inline]
     pub const fn collects_first(&self) -> bool {
@@ -309,7 +309,7 @@ impl Backend {
         self.rules.timed
     }
 
-    /// The most slots of a command: those of a row, or of all rows of a word line.
+    /// The most slots of a command: the slots of a row, or of all rows of a word line.
     #[must_use]
     pub const fn slots_per_command(&self) -> u32 {
         self.table.slots_per_command

@@ -58,7 +58,7 @@ impl Cli {
         crate::help::with_examples(Self::plain())
     }
 
-    /// The same without examples.
+    /// The command line without examples in its help.
     pub(crate) fn plain() -> clap::Command {
         numbers_are_values(Self::command())
     }
@@ -346,7 +346,7 @@ pub(crate) struct StudyArgs {
 }
 
 impl StudyArgs {
-    /// What to say while the studies run.
+    /// The notices to print while the studies run.
     pub(crate) const fn notices(&self) -> Tell {
         Tell::new(self.quiet, self.progress, self.verbose)
     }
@@ -575,7 +575,7 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// What to say during the run.
+    /// The notices to print during the run.
     pub(crate) const fn notices(&self) -> Tell {
         Tell::new(self.quiet, self.progress, self.verbose)
     }

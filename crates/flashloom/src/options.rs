@@ -67,7 +67,7 @@ pub(crate) fn size_unit(text: &str) -> Result<SizeUnit, BadValue> {
     text.parse().map_err(|error: SourceError| BadValue(error.to_string()))
 }
 
-/// A workload that runs beside the first one, with its settings.
+/// A workload that runs beside the first workload, with its settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FlowArg {
     pub(crate) workload: PathBuf,

@@ -192,14 +192,14 @@ pub fn program() -> Program {
     Program { version: env!("CARGO_PKG_VERSION").into(), commit: env!("FLASHLOOM_COMMIT").into() }
 }
 
-/// The workloads that the arguments name: the first one, and those of `--flow`.
+/// The workloads that the arguments name: the first workload, and the workloads of `--flow`.
 pub(crate) struct Workloads {
     first: WorkloadFile,
     others: Vec<WorkloadFile>,
 }
 
 impl Workloads {
-    /// All workloads, the first one first.
+    /// All workloads, in the order of the arguments.
     pub(crate) fn all(&self) -> impl Iterator<Item = &WorkloadFile> {
         std::iter::once(&self.first).chain(&self.others)
     }

@@ -29,7 +29,7 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// The folder of the default store: that of the variable `FLASHLOOM_STORE`, or a folder in the user's folder for
+/// The folder of the default store: the value of the variable `FLASHLOOM_STORE`, or a folder in the user's folder for
 /// caches. None if the variable is empty or no folder is known.
 #[must_use]
 pub fn default_store() -> Option<PathBuf> {
@@ -64,7 +64,7 @@ impl StoreArgs {
         self.in_front()
     }
 
-    /// The store on this machine: that of the arguments, or the default store in front of a store at a URL.
+    /// The store on this machine: the store of the arguments, or the default store in front of a store at a URL.
     pub(crate) fn in_front(&self) -> Result<Option<Store>, Failure> {
         if self.no_store {
             return Ok(None);
@@ -300,7 +300,7 @@ fn show(store: &Store, name: &str, key: bool, json: bool, results: &mut dyn Writ
     print(results, &text)
 }
 
-/// What `store merge` took over, as JSON.
+/// Output of `store merge --json`: counts of results by their fate.
 #[derive(Debug, Serialize)]
 struct MergedStores {
     /// Version of these keys.
@@ -351,7 +351,7 @@ fn merge(args: &MergeArgs, results: &mut dyn Write) -> Result<(), Failure> {
     print(results, &format!("took {taken} from {stores}; {there} were there{left}\n"))
 }
 
-/// What `store gc` removed, as JSON.
+/// Output of `store gc --json`: counts of removed files.
 #[derive(Debug, Serialize)]
 struct StoreGcOutput {
     /// Version of these keys.

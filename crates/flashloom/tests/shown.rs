@@ -1,6 +1,6 @@
 //! Pages whose files, commands and outputs are tests: README.md and the guide.
 //!
-//! With `FLASHLOOM_BLESS` set, the tests rewrite the shown lines of each output to those of today: review every change.
+//! With `FLASHLOOM_BLESS` set, the tests rewrite the shown lines of each output: review every change.
 
 pub(crate) mod blocks;
 mod refresh;

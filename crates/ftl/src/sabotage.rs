@@ -113,7 +113,7 @@ pub enum Sabotage {
     PieceSkips,
     /// A discard also discards the mapping units that it covers only in part.
     PartDiscarded,
-    /// A write that waits for the buffer overtakes earlier ones.
+    /// A write that waits for the buffer overtakes earlier writes.
     WriteOvertakes,
     /// A flush waits only for the writes that the flush before it covered.
     FlushOneBehind,
@@ -211,7 +211,7 @@ pub enum Sabotage {
     SlcModeForgotten,
     /// Operations begin although the arrays then draw more than the power cap.
     CapExceeded,
-    /// An operation that waits for the power cap does not begin when another one ends.
+    /// An operation that waits for the power cap does not begin when another operation ends.
     CapForgotten,
     /// No event ends the delay of requests by a power state or the throttle.
     AdmissionForgotten,

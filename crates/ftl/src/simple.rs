@@ -106,7 +106,7 @@ pub enum CommandEnd {
     Failed {
         /// The block in which the program failed.
         superblock: SuperblockId,
-        /// The source if the program was a copy, which has not been made then.
+        /// The source if the program was a copy; the copy has failed.
         copy: Option<Psn>,
     },
     /// A block is erased.

@@ -166,7 +166,7 @@ impl FtlSpec {
         self.over_provisioning.unwrap_or(Ratio::new(0.07))
     }
 
-    /// The write streams: those of `streams`, or those that the handles of `fdp` stand for.
+    /// The write streams: `streams`, or a stream for each handle of `fdp`.
     #[must_use]
     pub fn write_streams(&self) -> Cow<'_, StreamsSpec> {
         let Some(fdp) = self.fdp else { return Cow::Borrowed(&self.streams) };

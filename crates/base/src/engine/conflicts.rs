@@ -16,7 +16,7 @@ const WIDE: u64 = 64;
 pub struct Interval {
     /// The first unit.
     pub first: u64,
-    /// The first unit after the last one.
+    /// The first unit behind the interval.
     pub end: u64,
     /// True if the request changes data there.
     pub changes: bool,
@@ -65,7 +65,7 @@ impl<T> Default for Conflicts<T> {
 }
 
 impl<T> Conflicts<T> {
-    /// Lists a request. Returns the earlier ones that conflict with it, each once.
+    /// Lists a request. Returns the earlier requests that conflict with the new request, each once.
     pub(super) fn enter(&mut self, interval: Interval, request: Handle<T>) -> Vec<Handle<T>> {
         let conflicts = |(other, _): &&IntervalRequest<T>| other.conflicts(&interval);
         let mut before: Vec<Handle<T>> = Vec::new();

@@ -48,8 +48,8 @@ impl Command {
 #[derive(Clone, Debug)]
 pub(super) struct Channel {
     pub(super) current: Option<Handle<Command>>,
-    /// True between the end of a transfer and the choice of the next one. A command that asks for the channel in this
-    /// time waits with the others.
+    /// True between the end of a transfer and the choice of the next transfer. A command that asks for the channel in
+    /// this time waits with the others.
     pub(super) chooses: bool,
     pub(super) queue: Queue<Command>,
     /// The cause of the command whose transfer began last.

@@ -163,7 +163,7 @@ pub struct SlcTiming {
     pub program: Span,
     /// Bits that a cell stores in full mode.
     pub bits: u32,
-    /// The rated cycles of a block that is always in SLC mode; those of the part if missing.
+    /// The rated cycles of a block that is always in SLC mode; the part's endurance if missing.
     pub endurance: Option<u32>,
 }
 

@@ -105,7 +105,7 @@ pub enum RequestStep {
         /// The operation and the extent of the request.
         io: Io,
     },
-    /// No earlier request blocks this one any more: its command and the data that it writes begin to cross the host
+    /// No earlier request blocks the request any more: its command and the data that it writes begin to cross the host
     /// link.
     Clear,
     /// The command and the data have crossed the link.

@@ -16,9 +16,10 @@ pub struct Payload {
     kind: SectorKind,
     sectors: usize,
     all: Vec<u8>,
-    /// The first sector of each slot whose other sectors follow from it and have not been asked for; for stamps only.
+    /// For stamps only: the first sector of each slot in short form. The other sectors follow from the first, and are
+    /// computed when a caller asks for them.
     runs: Vec<Option<Stamp>>,
-    /// A further slot: the target of a read whose sectors are merged with those of another slot.
+    /// A further slot: the target of a read whose sectors are merged into another slot.
     pub(super) scratch: Vec<u8>,
 }
 

@@ -28,7 +28,7 @@ pub struct Geometry {
     pub chips: u32,
     /// Dies in a chip.
     pub dies: u32,
-    /// Planes in a die, those of ganged chips counted together.
+    /// Planes in a die; for ganged chips, the planes of all chips of the gang.
     pub planes: u32,
     /// Planes that one command works on.
     pub stripe: u32,

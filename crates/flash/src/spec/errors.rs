@@ -24,7 +24,7 @@ const LATENCY_MAX: Span = Span::from_ms(100);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ErrorSpec {
-    /// The temperature of the flash while it has power. The default is that of an active client drive (JESD218).
+    /// The temperature of the flash while it has power. The default is for an active client drive (JESD218).
     pub temperature: Temperature,
     /// Whether the reads of a block begin with the highest step of the retry table that a read of the block has needed
     /// since the erase. If not, each read begins without a step.

@@ -98,7 +98,7 @@ pub(crate) struct ServeArgs {
 }
 
 impl ServeArgs {
-    /// What to say.
+    /// The notices to print while the drives are served.
     pub(crate) const fn notices(&self) -> Tell {
         Tell::new(self.quiet, self.progress, self.verbose)
     }

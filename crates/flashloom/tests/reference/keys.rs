@@ -381,7 +381,7 @@ fn code(words: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     words.into_iter().map(|word| format!("`{}`", word.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
-/// Kinds of values as those of a list.
+/// The plural of a kind of values, for a list of them.
 fn plural(kind: &str) -> String {
     let mut kind = kind.replace("](#", "s](#");
     for one in ["number", "text", "table"] {
@@ -400,8 +400,7 @@ fn label(node: &Value) -> String {
     text.split(", with its unit").next().unwrap_or(text).trim_end_matches(" with its unit").to_owned()
 }
 
-/// The units of measure of a quantity, from its type's error for a wrong text; none if the name is not that of a
-/// quantity.
+/// The units of measure of a quantity, from its type's error for a wrong text; none if the name names no quantity.
 fn quantity(name: &str) -> Option<String> {
     fn refusal<T: std::str::FromStr<Err: std::fmt::Display>>() -> Option<String> {
         "x".parse::<T>().err().map(|error| error.to_string())

@@ -71,7 +71,7 @@ impl Layout {
         superchip * self.chips + chip
     }
 
-    /// The sectors that a transfer is charged for: all buses take as long as the one with the most sectors.
+    /// The sectors that a transfer is charged for: all buses take as long as the bus with the most sectors.
     #[inline]
     pub(crate) fn bus_sectors(&self, mask: SectorMask) -> u32 {
         // A bus has every `buses`-th sector.

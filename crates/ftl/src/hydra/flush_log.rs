@@ -308,7 +308,7 @@ impl FlushLog {
     }
 
     /// A list has finished. After the last list of a flush, returns true if the whole flush is on flash, and false if a
-    /// program failed. `merged` is that of [`FlushLog::mount`].
+    /// program failed. `merged` is the result of [`FlushLog::mount`].
     pub(super) fn finished(
         &mut self,
         flash: &mut Flash<'_>,

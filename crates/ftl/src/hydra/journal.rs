@@ -242,7 +242,7 @@ impl Journal {
         RecoveredJournal { map, records, version }
     }
 
-    /// The number of the log page after this one.
+    /// The number of the log page after the page `number`.
     const fn after(&self, number: u32) -> u32 {
         self.map_pages + (number - self.map_pages + 1) % self.latest.len() as u32
     }

@@ -15,7 +15,7 @@ use super::spread::EraseSpread;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SuperblockState {
-    /// A merge may take the superblock as its target, and erases it then.
+    /// A merge may take the superblock as its target, and then erases the superblock.
     Free,
     /// A merge erases or fills the superblock, or its log record is not on flash yet.
     Target,
@@ -152,7 +152,7 @@ impl Superblocks {
         self.set_erases(superblock, self.erases(superblock) + 1);
     }
 
-    /// Erase count of the most erased superblock less that of the least erased one. Lost superblocks do not count.
+    /// The highest erase count of a superblock less the lowest. Lost superblocks do not count.
     pub(super) fn erase_spread(&self) -> u32 {
         self.spread.get()
     }
@@ -165,7 +165,8 @@ impl Superblocks {
         self.free.iter().map(|free| free.len() as u64).sum()
     }
 
-    /// Takes a free superblock as a merge's target: the least worn one, or the one that has been free longest.
+    /// Takes a free superblock as a merge's target: the least worn superblock, or the superblock that has been free
+    /// longest.
     pub(super) fn take(&mut self, superchip: u32) -> Option<u32> {
         let superblock = self.free[superchip as usize].pop()?;
         self.all[superblock as usize].state = SuperblockState::Target;

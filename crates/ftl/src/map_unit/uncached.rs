@@ -23,7 +23,7 @@ enum PagePhase {
     Loading(Ticket, Ask),
     /// The processor works on the question.
     Working(Ticket, Ask),
-    /// The page waits for its store, and the question is answered then.
+    /// The page waits for its store, after which the question is answered.
     Storing(Ticket, Answer),
 }
 

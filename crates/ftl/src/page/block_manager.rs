@@ -186,7 +186,7 @@ impl BlockManager {
         }
     }
 
-    /// Slots that are written together: those of a row, or of all rows of a word line.
+    /// Slots that are written together: the slots of a row, or of all rows of a word line.
     pub(super) fn program_slots(&self) -> u32 {
         self.layout.shape.row_slots() * self.shape.word_line
     }

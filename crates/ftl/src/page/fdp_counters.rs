@@ -10,7 +10,7 @@ pub(in crate::page) const LOG: usize = 64;
 pub struct FdpCounters {
     /// Mapping units of a reclaim unit.
     pub unit: u64,
-    /// Mapping units of all superblocks that were erased, including those of translation pages.
+    /// Mapping units of all superblocks that were erased, including superblocks of translation pages.
     pub erased: u64,
     /// The counters of each reclaim unit handle, by its number.
     pub handles: Vec<HandleCounters>,

@@ -245,7 +245,7 @@ impl Layout {
         }
     }
 
-    /// Program/erase cycles of a superblock: those of its most worn member.
+    /// Program/erase cycles of the most worn member of a superblock.
     pub(crate) fn erases(&self, media: &Media, superblock: SuperblockId) -> u32 {
         match &self.striping {
             None => media.erases(superblock),

@@ -70,8 +70,8 @@ pub(super) enum L2p {
     MapUnit(Box<MapClient>),
 }
 
-/// The table that has the place of a page numbered behind those of the map, and the number of the page in that table;
-/// none for other logical numbers.
+/// The table that has the place of a page numbered behind the pages of the map, and the number of the page in that
+/// table; none for other logical numbers.
 fn side_entry<'a>(
     trims: &'a mut Option<Box<Trims>>,
     checkpoints: &'a mut Option<Box<Checkpoints>>,

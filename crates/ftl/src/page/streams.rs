@@ -59,7 +59,7 @@ pub struct HostWrite {
     pub set: u32,
     /// True if the request does not cover the whole mapping unit.
     pub is_partial: bool,
-    /// Mapping units that the host has written before this one since the power came on.
+    /// Mapping units that the host has written before this write since the power came on.
     pub written: u64,
 }
 
@@ -109,7 +109,7 @@ pub struct StreamCounters {
     pub host: Vec<u64>,
     /// Mapping units that were copied, in each stream of copies.
     pub copies: Vec<u64>,
-    /// True if copies stay in the class of their data: the streams of copies are those of host data.
+    /// True if copies stay in the class of their data: copies go to the streams of host data.
     pub classes_stay: bool,
 }
 

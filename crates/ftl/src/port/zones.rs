@@ -21,7 +21,7 @@ pub struct ZoneWrite {
 pub struct ZoneReport {
     /// The state of the zone state machine.
     pub state: ZoneState,
-    /// The write pointer; that of a full zone is behind its capacity.
+    /// The write pointer; behind the capacity in a full zone.
     pub write_pointer: Lpn,
 }
 

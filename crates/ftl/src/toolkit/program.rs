@@ -50,7 +50,7 @@ pub(crate) fn read_rest(
 /// Sectors of a codeword, for reads of a part of a mapping unit (assumed: 4 KiB).
 const CODEWORD: u32 = 8;
 
-/// The number of sectors that a read must transfer to have the sectors of a mask: those of whole codewords.
+/// The number of sectors that a read must transfer to have the sectors of a mask: the sectors of whole codewords.
 fn sectors_moved(mask: SectorMask, unit: u32) -> u32 {
     let codewords = (0..unit.div_ceil(CODEWORD)).filter(|i| mask >> (i * CODEWORD) & 0xff != 0);
     (codewords.count() as u32 * CODEWORD).min(unit)

@@ -21,7 +21,7 @@ pub(crate) enum MountState {
     Bad,
     /// Free, with its erase count.
     Erased(u32),
-    /// Programmed, even if its data are torn. The order of births is that of age, the oldest first.
+    /// Programmed, even if its data are torn. Births are ordered by age, the oldest first.
     Programmed(BlockBirth),
 }
 

@@ -16,7 +16,7 @@ use crate::zone::ZoneShape;
 /// The place of a row of a zone in flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RowPlace {
-    /// The number of the superblock among those of its zone.
+    /// The number of the superblock within its zone.
     pub(super) member: u32,
     /// The row's first slot in that superblock.
     pub(super) offset: u32,
@@ -100,7 +100,7 @@ impl Layout {
         self.row.get()
     }
 
-    /// Rows of a zone; the last one may be filled in part.
+    /// Rows of a zone; the last row may be filled in part.
     pub(super) const fn zone_rows(&self) -> u32 {
         self.shape.capacity.div_ceil(self.row.get())
     }

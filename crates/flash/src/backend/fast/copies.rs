@@ -84,7 +84,7 @@ pub(in crate::backend) enum ListPhase {
 pub(in crate::backend) struct CopyList {
     pub(in crate::backend) list: Handle<List>,
     pub(in crate::backend) steps: Vec<ListStep>,
-    /// The dies of the part, that of the first step first, each with the number of steps on it.
+    /// The dies of the part with the number of steps on each, the die of the first step first.
     pub(in crate::backend) dies: Vec<(u32, u32)>,
     /// The index of the current step.
     pub(in crate::backend) at: usize,
@@ -116,7 +116,7 @@ impl CopyList {
     }
 }
 
-/// The pages and the parts of a set. Ended sets keep their memory for later ones.
+/// The pages and the parts of a set. Ended sets keep their memory for later sets.
 #[derive(Clone, Debug)]
 pub(in crate::backend) struct Copies {
     pub(in crate::backend) cause: Cause,

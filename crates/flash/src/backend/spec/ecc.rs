@@ -22,7 +22,7 @@ pub enum Decoders {
 pub struct Ecc {
     /// Time from the moment at which a decoder has taken all of a codeword until the codeword comes out.
     pub latency: Span,
-    /// Time in which a decoder takes in a codeword before it can take the next one.
+    /// Time in which a decoder takes in a codeword before it can take the next codeword.
     pub codeword_time: Span,
     /// Sectors of a codeword.
     pub codeword: u32,

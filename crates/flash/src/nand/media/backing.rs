@@ -183,7 +183,7 @@ impl Media {
     ///
     /// # Errors
     ///
-    /// If the record contradicts that of its block or the shape of the array.
+    /// If the record contradicts the record of its block or the shape of the array.
     pub fn recall_slot(&mut self, psn: Psn, record: SlotRecord) -> Result<bool, Contradiction> {
         let (superblock, offset) = self.geometry.locate(psn);
         let (page, plane) = self.geometry.page_and_plane(offset);

@@ -192,8 +192,8 @@ impl Media {
         })
     }
 
-    /// Draws the errors of the codewords of a slot. Returns the attempt that corrects them, if the first attempt is the
-    /// one with `step`.
+    /// Draws the errors of the codewords of a slot. Returns the attempt that corrects them, if the first attempt has
+    /// `step`.
     pub(crate) fn attempt(&mut self, psn: Psn, step: u8, codewords: u32) -> Attempt {
         let Some(page) = self.cells.as_ref().map(|cells| self.page_of(cells, psn)) else { return Attempt::Step(0) };
         let Some(cells) = &mut self.cells else { return Attempt::Step(0) };
@@ -205,8 +205,8 @@ impl Media {
         model.attempt(rber, step, codewords, rng)
     }
 
-    /// Remembers a retry step that has succeeded: reads of the blocks of these slots begin with it, or with a later
-    /// one, from now on.
+    /// Remembers a retry step that has succeeded: reads of the blocks of these slots begin with this step, or with a
+    /// later step, from now on.
     pub(crate) fn remember_step(&mut self, psns: impl Iterator<Item = Psn>, step: u8) {
         for psn in psns {
             let (block, _) = self.block_of(psn);

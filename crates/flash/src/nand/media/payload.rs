@@ -87,7 +87,7 @@ impl<'a> Slot<'a> {
         kind.run(bytes).map_or(Self::Sectors(bytes), Self::Run)
     }
 
-    /// True if this content is the one that follows from the spare area.
+    /// True if the content follows from the spare area.
     #[inline]
     fn is(self, kind: SectorKind, told: ImpliedContent) -> bool {
         match (self, told) {
@@ -333,8 +333,8 @@ impl Media {
     }
 
     /// Stores the content of the slots of a page that has just been programmed, and is `torn` if its program failed.
-    /// Stores nothing if all content of the block follows from spare areas. `content` is that of the whole program, of
-    /// which the page takes the slots of `range`.
+    /// Stores nothing if all content of the block follows from spare areas. `content` is the content of the whole
+    /// program, of which the page takes the slots of `range`.
     #[inline]
     pub(super) fn keep_page(
         &mut self,

@@ -57,7 +57,7 @@ pub enum PartError {
     SlcModeOfSlc,
     /// More blocks may be bad from the factory than there are.
     AllBad,
-    /// The page is larger than that of any flash.
+    /// The page is larger than the pages of any flash.
     PageTooLarge {
         /// The size of the page.
         page: Bytes,

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 pub(super) struct SetWaitQueue<T> {
     /// The queue of each set; empty if wait queues are off.
     sets: Vec<VecDeque<T>>,
-    /// Sets that have changed since their first request was tried, and for each set whether it is in that list.
+    /// The list of the sets that have changed since their first request was tried; the other field marks its members.
     ready: VecDeque<u32>,
     is_ready: Vec<bool>,
     /// For each set: true if another attempt of its first request would fail and change nothing.

@@ -39,12 +39,12 @@ pub(in crate::page) struct SlcCache {
     reuse: Option<u32>,
     /// True if data are folded inside their plane, where that is possible.
     folds_in_planes: bool,
-    /// The streams of host data with numbers below this one go to the cache.
+    /// The streams of host data with numbers below `streams` go to the cache.
     streams: u8,
     levels: Vec<FillLevel>,
     /// The closed superblocks of the cache, in the order of closing.
     closed: AgeOrder,
-    /// The timer that starts folding in an idle drive, and the number of superblocks that stay in SLC mode then.
+    /// The timer that starts folding in an idle drive, and the number of superblocks that then stay in SLC mode.
     idle: Option<(IdleTimer, u32)>,
     counters: SlcCacheCounters,
 }

@@ -221,7 +221,7 @@ impl BlockTable {
         self.info[superblock.index()].pins += pins;
     }
 
-    /// Removes a pin. Returns true if it was the last one.
+    /// Removes a pin. Returns true if the superblock has no other pin.
     #[inline]
     pub(in crate::page) fn unpin(&mut self, superblock: SuperblockId) -> bool {
         self.unpin_times(superblock, 1)
@@ -268,7 +268,7 @@ impl ValidSlots<'_> {
         self.word = self.words[first / 64] & (u64::MAX << (first % 64));
     }
 
-    /// Continues with the next unit. Returns false if there is none.
+    /// Continues with the next unit. Returns false if there is no next unit.
     #[inline]
     fn turn_to_next_unit(&mut self) -> bool {
         let RemainingUnits { layout, superblock, units } = &mut self.further;

@@ -41,7 +41,7 @@ pub(in crate::page) struct MapClient {
     pub(in crate::page) entries: u32,
     units: u32,
     questions: Questions,
-    /// The time of the map unit: that of the device, or its own with time off.
+    /// The time of the map unit: the device's time, or its own while time is off.
     clock: Time,
     /// True if the map unit has had input since its last step.
     awake: bool,
