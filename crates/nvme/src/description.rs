@@ -228,7 +228,7 @@ pub struct Health {
     pub media_bytes_written: u128,
     /// Read commands of hosts.
     pub reads: u128,
-    /// Write commands of hosts.
+    /// The number of write commands of hosts.
     pub writes: u128,
     /// Minutes in which the drive was busy with I/O commands.
     pub busy_minutes: u128,

@@ -1,4 +1,4 @@
-//! Failures, and the exceptions that they become: the texts are those of the command line.
+//! Failures, and the exceptions that they become: the texts equal the command line's.
 
 use std::any::Any;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! FTLs in Python: a class whose methods are those of a simple FTL.
+//! FTLs in Python: a class with the methods of a simple FTL.
 //!
 //! The layer `ftl::simple` calls a [`PythonFtl`], which calls the methods. The simulator does not expect errors from an
 //! FTL: an exception of a method, or a broken [rule](rule::Rule), ends the run and is raised by the function that

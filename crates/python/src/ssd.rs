@@ -156,7 +156,7 @@ fn joined(sectors: &[Bytes512]) -> Option<Vec<u8>> {
 }
 
 impl Ssd {
-    /// Applies `does` to the drive. A broken invariant becomes a failure, in this call and in all later ones.
+    /// Applies `does` to the drive. A broken invariant becomes a failure, in this call and in all later calls.
     fn guarded<T>(&mut self, does: impl FnOnce(&mut Payload) -> T) -> Result<T, Failure> {
         if self.is_broken {
             return Err(Failure::Bug("the drive broke an invariant before, and says nothing since".to_owned()));

@@ -23,7 +23,7 @@ use crate::value::{from_json, from_table, to_table, to_toml};
 
 /// A message of a running study.
 enum News {
-    /// The number of finished runs, and that of all runs.
+    /// The number of finished runs, and the number of all runs.
     Progress(u64, u64),
     /// A result: the labels of its point, and its summary.
     Point(Vec<String>, Box<Summary>),

@@ -185,7 +185,7 @@ pub(crate) fn file_digest(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     Ok(py.detach(|| study::store::file_digest(&path)).map_err(Failure::from)?.to_string())
 }
 
-/// Returns the files of a trace: one, or those of the CPUs of a recording.
+/// Returns the files of a trace: one file, or a file for each CPU of a recording.
 #[pyfunction]
 pub(crate) fn file_parts(path: PathBuf) -> Vec<PathBuf> {
     workload::trace::files(&path)

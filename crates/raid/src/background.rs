@@ -27,7 +27,7 @@ pub(crate) struct Background {
     window: Option<StripeWindow>,
     /// The earliest time at which the next window may begin.
     earliest: Time,
-    /// Rows from this one on may have wrong copies or parity.
+    /// Rows from this row on may have wrong copies or parity.
     pub(crate) in_doubt: u64,
 }
 

@@ -52,7 +52,7 @@ pub(crate) struct Piece<S> {
 #[derive(Clone, Debug)]
 pub(crate) struct Operation<S> {
     pub(crate) purpose: Purpose,
-    /// The completion for the host. Its data are those of a write of the host, or those that a read returns.
+    /// The completion for the host. Its data are the data of a write of the host, or the data that a read returns.
     pub(crate) completion: Completion<S>,
     /// The number of writes that had ended when the operation began.
     pub(crate) writes_before: u64,

@@ -49,7 +49,7 @@ pub enum Chart {
         y: Axis,
         /// The lines in the order of the legend, with a value for each name.
         lines: Vec<Course>,
-        /// Values that a source states, for comparison with those of the lines.
+        /// Values that a source states, for comparison with the values of the lines.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         marks: Vec<Mark>,
     },
@@ -302,7 +302,7 @@ pub struct Course {
 /// A value that a source states, or the range in which it lies.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Mark {
-    /// The name of the mark in the legend: that of the source.
+    /// The name of the source, as the legend shows it.
     pub name: String,
     /// The index of the mark's name on the horizontal axis.
     pub at: usize,

@@ -162,8 +162,7 @@ impl NvmeStopper {
 impl NvmeServer {
     /// Opens the socket; port 0 takes a free one.
     ///
-    /// # Errors
-    /// If the socket cannot be opened, or others than this machine's users could reach it.
+    /// # Errors If the socket cannot be opened, or users of other machines could reach the socket.
     ///
     /// # Panics
     /// If the limits leave no room for the largest command.

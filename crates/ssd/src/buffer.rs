@@ -60,7 +60,7 @@ struct Queue {
 #[derive(Clone, Copy, Debug)]
 struct Batch {
     number: u64,
-    /// The oldest epoch that is not durable: its flushes and later ones wait for the batch.
+    /// The oldest epoch that is not durable: flushes of this epoch and of later epochs wait for the batch.
     epoch: u64,
 }
 

@@ -69,7 +69,7 @@ pub struct PowerCounters {
 
 impl PowerCounters {
     /// The counts since `earlier`. The operational power state, the temperatures, and the highest power below the cap
-    /// have no difference: they are those of `self`.
+    /// have no difference: their values are those of `self`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let state = |(to, from): (&StateCounters, &StateCounters)| StateCounters {
@@ -141,8 +141,8 @@ impl PowerManager {
         }
     }
 
-    /// Makes an idle drive active at once, for work that needs no admission: the FTL's own, or that of a request which
-    /// the drive has taken.
+    /// Makes an idle drive active at once, for work that needs no admission: the FTL's own work, or work of a request
+    /// which the drive has taken.
     #[inline]
     pub(crate) fn note_busy(&mut self, now: Time) {
         if let Condition::Idle { .. } = self.condition {

@@ -269,7 +269,7 @@ impl<S: Sector> Ssd<S> {
         self.as_mounted
     }
 
-    /// Makes a loaded drive equal to the one that was saved after its preconditioning: a run has the same events on
+    /// Makes a loaded drive equal to the drive that was saved after its preconditioning: a run has the same events on
     /// both, at the same times. Without this call the first requests of the loaded drive wait until it has recovered.
     #[must_use]
     pub fn as_preconditioned(mut self) -> Self {

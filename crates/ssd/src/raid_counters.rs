@@ -1,4 +1,4 @@
-//! Counters of a RAID, beside those of its drives.
+//! Counters of a RAID, beside the counters of its drives.
 
 use base::units::Time;
 

@@ -98,7 +98,7 @@ pub fn plan(workload: &Path, devices: &[PathBuf], seeds: &[u64], run: &RunSpec) 
     Plan::new(&Document::parse(Path::new("compare"), text)?)
 }
 
-/// The first device whose name repeats an earlier one.
+/// The first device whose name repeats an earlier name.
 fn twin(devices: &[PathBuf]) -> Option<&Path> {
     let alike = |(i, device): &(usize, &PathBuf)| devices[..*i].iter().any(|other| name(other) == name(device));
     devices.iter().enumerate().find(alike).map(|(_, device)| &**device)

@@ -330,7 +330,7 @@ impl ExpectSpec {
         given.next().filter(|_| given.next().is_none())
     }
 
-    /// The dimension of the compared numbers: that of the metric, or [`Dimension::Plain`] for quotients (`per`).
+    /// The dimension of the compared numbers: the metric's, or [`Dimension::Plain`] for quotients (`per`).
     pub(crate) const fn dimension(&self) -> Dimension {
         if self.per.is_some() { Dimension::Plain } else { self.metric.dimension() }
     }

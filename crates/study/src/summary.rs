@@ -293,7 +293,7 @@ fn whole_from_one_on<S: Serializer>(rate: &Option<f64>, to: S) -> Result<S::Ok, 
     }
 }
 
-/// Reads the version of the keys, and refuses any but that of this program.
+/// Reads the version of the keys, and refuses any version but this program's.
 fn this_schema<'de, D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
     let name = name::name(from)?;
     if name == SCHEMA { Ok(name) } else { Err(de::Error::custom(format!("{name} is not {SCHEMA}"))) }

@@ -63,7 +63,7 @@ pub struct Shape {
 /// The rule for arrivals.
 #[derive(Clone, Copy, Debug)]
 pub enum Pace<'a> {
-    /// Closed loop: this number of requests is outstanding, and each completion lets the next one arrive.
+    /// Closed loop: this number of requests is outstanding, and each completion lets the next request arrive.
     Closed(usize),
     /// Arrivals at these times; the device works on this number at once, and the others wait.
     Open(&'a [Time], usize),
@@ -107,7 +107,7 @@ struct ModelRun<'a> {
     places: Vec<Option<Time>>,
     /// The place of each request in the device.
     place: Vec<usize>,
-    /// The number of operations on banks so far, which numbers the next one.
+    /// The number of operations on banks so far, which numbers the next operation.
     number: u64,
 }
 

@@ -54,7 +54,7 @@ fn plain() -> Point {
 /// The outcome for the keys of a schema.
 #[derive(Default)]
 struct KeyTally {
-    /// Keys of which another value changed the store's key (`changed`), and those of which it did not (`unseen`).
+    /// Keys whose other value changed the store's key (`changed`) or did not (`unseen`).
     changed: BTreeSet<String>,
     unseen: BTreeSet<String>,
 }

@@ -12,7 +12,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub(crate) struct UnitMetadata {
     /// The unit's logical address; [`NONE`] in a place without an acknowledged write.
     pub(crate) unit: u32,
-    /// The version of the write: the higher of two versions is the newer one. A copy has the version of its original.
+    /// The version of the write: the higher of two versions is newer. A copy has the version of its original.
     pub(crate) version: u32,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct ZoneUse {
     pub(crate) writes: u32,
     /// The number of reads that have not ended.
     pub(crate) reads: u32,
-    /// The number of zones that were opened before this one.
+    /// The number of zones that were opened before this zone.
     opened: u64,
     /// True if the summary is written, so that a mount need not read the zone's data.
     pub(crate) has_summary: bool,
@@ -220,7 +220,7 @@ impl Log {
 
     // --- changes ---
 
-    /// Opens a free zone; `None` if there is none.
+    /// Opens a free zone; `None` if no zone is free.
     pub(crate) fn open(&mut self) -> Option<u32> {
         let zone = self.free.pop_front()?;
         self.opened += 1;
@@ -328,7 +328,7 @@ impl Log {
     }
 
     /// Rebuilds the map from the records of all zones. Of several copies the newest counts; with a planted bug
-    /// (`takes_newest` is false), the last one found.
+    /// (`takes_newest` is false), the last copy found.
     pub(crate) fn rebuild(&mut self, takes_newest: bool) {
         self.map.fill(NONE);
         self.zones.iter_mut().for_each(|zone| zone.valid = 0);

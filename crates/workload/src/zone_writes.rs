@@ -57,8 +57,8 @@ pub struct ZoneTable {
     /// The order of the writes among the zones.
     #[serde(default)]
     pub order: ZoneOrder,
-    /// With `order = "random"`, the number of zones that are written at the same time: when one has been filled, the
-    /// next one takes its place. All zones if missing.
+    /// With `order = "random"`, the number of zones that are written at the same time: when a zone has been filled, the
+    /// next zone takes its place. All zones if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open: Option<u32>,
     /// The part of the capacity that is written before a zone is finished or reset.
@@ -136,7 +136,7 @@ enum ZoneStep {
     OpenZrwa,
     /// The rest of the random write area is flushed, so that the zone is full.
     Flush,
-    /// This many sectors are written.
+    /// Writes a number of sectors.
     Write(u64),
     Finish,
 }

@@ -256,7 +256,7 @@ impl PageConfig {
         Some(shares)
     }
 
-    /// The number of superblocks of a pool that are open or that collection has nearly emptied.
+    /// The number of open superblocks of a pool, plus one that collection has nearly emptied.
     const fn working(&self) -> u32 {
         if self.gc.shared_log { 2 } else { 3 }
     }

@@ -153,7 +153,7 @@ impl Commands {
         self.outstanding.insert(command_id, command);
     }
 
-    /// Makes the R2Ts that can be sent now: further ones of writes under way, and those of waiting writes whose data fit.
+    /// Makes the R2Ts that can be sent now: for writes under way, and for waiting writes whose data fit.
     pub(super) fn requests(&mut self) -> Vec<R2t> {
         let mut all = Vec::new();
         while let Some(command_id) = self.unfinished.pop_front() {

@@ -110,7 +110,8 @@ impl Events {
         Some((command_id, event.result()))
     }
 
-    /// The host has read the log page of these events; of changed zones those of `namespace`.
+    /// The host has read the log page of these events, which clears them; for changed zones, only the events of
+    /// `namespace`.
     pub(crate) fn clear(&mut self, page: u8, namespace: u32) {
         self.reported.retain(|event| match event {
             AsyncEvent::ZoneChanged(of) if page == 0xbf => *of != namespace,

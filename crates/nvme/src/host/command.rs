@@ -150,14 +150,14 @@ impl HostCommand {
         Self::with_data(Self::blocks(opcode::io::WRITE, namespace, start, blocks), data)
     }
 
-    /// This command with force unit access.
+    /// Sets the flag force unit access.
     #[must_use]
     pub fn with_fua(self) -> Self {
         let cdw12 = self.entry.cdw(12) | FUA;
         Self { entry: self.entry.with_cdw(12, cdw12), ..self }
     }
 
-    /// This command with a directive: its type and DSPEC.
+    /// Sets the directive: its type and DSPEC.
     #[must_use]
     pub fn with_directive(self, kind: u8, specific: u16) -> Self {
         let cdw12 = self.entry.cdw(12) | u32::from(kind) << 20;

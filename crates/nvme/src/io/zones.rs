@@ -172,7 +172,8 @@ impl From<&ZoneDescriptor> for ZoneDescriptorFields {
     }
 }
 
-/// The data of a zone report. `zones` are the namespace's zones in order, from the one that has the block `report.from` on.
+/// The data of a zone report. `zones` are the namespace's zones in order, from the zone that has the block
+/// `report.from`.
 #[must_use]
 pub fn zone_report(report: &ZoneReport, zones: impl IntoIterator<Item = ZoneDescriptor>) -> Vec<u8> {
     let room = (report.length - HEAD) / 64;

@@ -147,7 +147,7 @@ pub(crate) const fn header_length(kind: u8) -> Option<usize> {
 }
 
 impl Header {
-    /// Decodes a header whose length is that of its type.
+    /// Decodes a header whose length is right for its type.
     pub(crate) fn load(bytes: &[u8]) -> Self {
         let common = Common::load(&bytes[..Common::SIZE]);
         match common.kind {

@@ -152,7 +152,8 @@ impl Flash {
         Ok(())
     }
 
-    /// Erases a block without needed data, as soon as nobody reads it; a call of `erased` or `retired` follows.
+    /// Erases a block without needed data, as soon as no read of the block is in progress; a call of `erased` or
+    /// `retired` follows.
     fn erase(&self, py: Python<'_>, block: u32) -> PyResult<()> {
         self.book().check_erase(block)?;
         let held = self.book().held(block)?;

@@ -24,7 +24,7 @@ pub(super) struct View<'a> {
     pub(super) outcome: &'a StudyOutcome,
     pub(super) metric: &'a Metric,
     pub(super) unit: Dimension,
-    /// The horizontal axis. Without it there is one position, that of the device.
+    /// The horizontal axis. Without an axis, the device is the only position.
     pub(super) x: Option<usize>,
     pub(super) by: Option<usize>,
     /// The figure of the study that describes the chart, if any.

@@ -129,7 +129,7 @@ mod tests {
     use super::*;
     use crate::testing::studied;
 
-    /// A study with two axes: the points of one are the runs of `STUDY`, those of the other a depth.
+    /// A study with two axes: one has the runs of `STUDY` as its points, the other has depths.
     const DEPTHS: &str = "[[axis]]\nname = \"depth\"\nkey = \"run.depth\"\nvalues = [1, 2]\n";
 
     const FIGURES: &str = "[[figure]]\nnumber = \"Fig. 1\"\ntitle = \"Pages\"\nalong = \"depth\"\nby = \"banks\"\n\

@@ -80,7 +80,7 @@ fn title(names: &[&str]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// A section for each source of figures, with those of all its studies, sorted by number.
+/// A section for each source of figures, with the figures of all its studies, sorted by number.
 fn figures(outcomes: &[StudyOutcome]) -> Vec<Section> {
     let mut sources: Vec<(&str, Vec<(&str, Figure)>)> = Vec::new();
     for outcome in outcomes {

@@ -34,7 +34,7 @@ pub(crate) fn series_of(runs: &[&Summary]) -> Option<Table> {
     add_all(Table::default(), &rows)
 }
 
-/// Adds all columns except those of the axes.
+/// Adds all columns except the columns of the axes.
 fn add_all(mut table: Table, rows: &[IntervalRow<'_>]) -> Option<Table> {
     add_intervals(&mut table, rows);
     let flows: BTreeSet<&str> = rows.iter().flat_map(|row| row.interval.flows.keys()).map(String::as_str).collect();

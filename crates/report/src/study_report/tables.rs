@@ -94,7 +94,7 @@ pub(super) fn says_calibration(claims: &[Claim]) -> bool {
     claims.iter().flat_map(|claim| &claim.findings).any(|finding| finding.calibrated.is_some())
 }
 
-/// The kind of numbers to which the inputs of a finding were fitted; empty if it is that of the finding before.
+/// The kind of numbers to which the inputs of a finding were fitted; empty if the finding before has the same kind.
 pub(super) fn calibrated(claim: &Claim, finding: usize) -> &'static str {
     let of = |finding: usize| claim.findings[finding].calibrated;
     match of(finding) {

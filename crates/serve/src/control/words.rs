@@ -31,7 +31,7 @@ pub enum Question {
         operation: FlashOperation,
         /// The number of operations that succeed first.
         after: u64,
-        /// The number of operations that fail then.
+        /// The number of operations that fail after these.
         count: u64,
         /// The drive, if there are several.
         #[serde(default, skip_serializing_if = "Option::is_none")]

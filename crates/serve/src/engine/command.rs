@@ -64,7 +64,7 @@ pub enum Reply {
     Fault(Fault),
     /// The die with this number has failed.
     DieFailed(u32),
-    /// The drive has failed. If a spare was left, the second number is that of the spare that replaces it.
+    /// The drive has failed. If a spare was left, the second number names the spare that replaces the drive.
     DriveFailed(u32, Option<u32>),
     /// The operational power state, and the time for which the drive takes no request.
     PowerState(u32, Span),

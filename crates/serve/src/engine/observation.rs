@@ -95,7 +95,7 @@ pub(crate) struct EndedJobs {
 pub(crate) struct Shape {
     /// The drive, if there are several.
     pub(crate) drive: Option<u32>,
-    /// True for an SLC array in front of the other one.
+    /// True for the SLC array in front of the main array.
     pub(crate) is_slc: bool,
     pub(crate) channels: u32,
     pub(crate) dies: u32,

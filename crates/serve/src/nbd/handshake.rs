@@ -72,11 +72,11 @@ enum Tls {
 pub(super) enum NegotiationStep {
     /// More bytes are needed.
     Incomplete,
-    /// This many bytes were taken, and the negotiation goes on.
+    /// The negotiation took a number of bytes, and goes on.
     Taken(usize),
-    /// This many bytes were taken, and TLS begins.
+    /// The negotiation took a number of bytes, and TLS begins.
     StartTls(usize),
-    /// This many bytes were taken, and the negotiation is over.
+    /// The negotiation took a number of bytes, and is over.
     Over(usize, Result<NegotiationResult, End>),
 }
 
@@ -87,7 +87,7 @@ enum NegotiationPhase {
     Options,
     /// The rest of the data of an option that is too long: `left` bytes.
     Skip { option: u32, left: u32 },
-    /// TLS is beginning, so plain bytes are those of an intruder.
+    /// TLS is beginning, so plain bytes come from an intruder.
     StartingTls,
 }
 

@@ -45,7 +45,7 @@ const EXTENTS: usize = 1024;
 pub(super) enum TransmissionStep {
     /// More bytes are needed.
     Incomplete,
-    /// This many bytes were taken.
+    /// The number of bytes that were taken.
     Taken(usize),
     /// A write begins: the bytes taken, and the length of its payload.
     Payload(usize, u32),

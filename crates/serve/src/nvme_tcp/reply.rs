@@ -15,7 +15,7 @@ pub(super) enum Message {
     ShutDown { controller: u16 },
     /// The subsystem has changed: there may be an event for the host, or the controller may have ended.
     Changed,
-    /// No output follows that of the session.
+    /// No output follows the output of the session.
     Last,
     /// A command was dropped by the drive.
     Lost,

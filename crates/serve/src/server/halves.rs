@@ -28,8 +28,8 @@ impl Socket for TcpStream {
     }
 }
 
-/// One direction of a stream whose directions share state, such as that of TLS. Both belong to one task, so the lock is
-/// always free.
+/// One direction of a stream whose directions share state, such as the state of TLS. Both belong to one task, so the
+/// lock is always free.
 pub(super) struct Half<'a, S>(pub(super) &'a Mutex<S>);
 
 impl<S> Half<'_, S> {

@@ -20,7 +20,7 @@ pub struct StateDir {
 }
 
 impl StateDir {
-    /// Makes a directory if there is none, refuses one that holds other files, and locks it.
+    /// Makes a directory if there is none, refuses a directory that holds other files, and locks the directory.
     ///
     /// # Errors
     /// If the directory or the device cannot be used, see [`StateError`].

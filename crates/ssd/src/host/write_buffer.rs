@@ -62,7 +62,7 @@ impl<S> WriteBuffer<S> {
         self.has_changed
     }
 
-    /// Takes the note of a change. Returns false if there is none.
+    /// Takes the note of a change. Returns false if nothing has changed.
     pub(super) const fn take_change(&mut self) -> bool {
         std::mem::replace(&mut self.has_changed, false)
     }

@@ -110,7 +110,7 @@ impl Default for ZoneGcSpec {
 }
 
 impl TranslationSpec {
-    /// The number of zones that are open at once, those of copies included.
+    /// The number of zones that are open at once, zones of copies included.
     #[must_use]
     pub const fn open_zones(&self) -> u32 {
         (self.streams + 1) * self.zones_per_stream

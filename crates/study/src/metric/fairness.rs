@@ -8,7 +8,7 @@ use super::{KINDS, LATENCIES, Name, STATS};
 use crate::metric::dimension::Dimension;
 use crate::summary::{FairnessSummary, FlowSummary, KindSummary, Slowdown, Summary};
 
-/// The requests over which a number is taken: those of a run, or of one of its flows.
+/// The requests over which a number is taken: of a run, or of one of its flows.
 #[derive(Clone, Copy)]
 pub(super) struct Requests<'a> {
     kinds: &'a BTreeMap<&'static str, KindSummary>,

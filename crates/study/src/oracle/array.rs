@@ -167,7 +167,7 @@ impl SectorArray {
     }
 
     /// The index of a mapping unit's word, whose chunk becomes touched. Called for consecutive units: `next` is the
-    /// expected index of this unit's word, and becomes that of the next unit's.
+    /// expected index of this unit's word, and becomes the index of the next unit's word.
     #[inline]
     fn index_of_next(&mut self, unit: u64, next: &mut usize) -> usize {
         let place = self.place(unit);

@@ -46,8 +46,7 @@ struct AxisPoint {
 impl Plan {
     /// Makes a study from its file. Files that the study names are looked up beside it.
     ///
-    /// # Errors
-    /// All faults of the study; if it has none, those of its points.
+    /// # Errors All faults of the study; if the study has none, the faults of its points.
     pub fn new(document: &Document) -> Result<Self, Faults> {
         let (spec, grid) = document.decode_and(Grid::new)?;
         Self::of(document, spec, grid)

@@ -150,7 +150,7 @@ impl ReadingSpec {
         })
     }
 
-    /// The given keys, and those of `other` for the rest.
+    /// The given keys, and the keys of `other` for the rest.
     pub(super) fn or(&self, other: &Self) -> Self {
         let text = |own: &Option<String>, other: &Option<String>| own.clone().or_else(|| other.clone());
         Self {

@@ -44,7 +44,7 @@ pub(super) struct RunSums {
     prompt: [Histogram; IoKind::ALL.len()],
     first_arrival: Time,
     last_end: Time,
-    /// If the loop is open: the time of the last arrival, and the requests outstanding then.
+    /// If the loop is open: the time of the last arrival, and the requests outstanding at that time.
     last_arrival: Option<(Time, u64)>,
     /// The requests outstanding at all arrivals of an open loop.
     backlog: Backlog,
@@ -154,7 +154,7 @@ impl RunSums {
 /// The results of one flow of a run.
 #[derive(Clone, Debug)]
 pub struct FlowResult {
-    /// Name of the flow: that of its workload, unless the user gives another one.
+    /// Name of the flow: the workload's name, unless the user gives another.
     pub name: String,
     /// The queue to which its requests were submitted.
     pub queue: QueueId,
@@ -166,7 +166,7 @@ pub struct FlowResult {
     pub submitted: u64,
     /// The number of requests completed, whatever their outcome.
     pub completed: u64,
-    /// The number of requests of an open loop that the workload yielded after a later one, and that were therefore
+    /// The number of requests of an open loop that the workload yielded after a later request, and that were therefore
     /// issued late.
     pub inversions: u64,
     /// The submission time of the flow's first request.
@@ -265,7 +265,7 @@ pub struct RunResult {
     pub completed: u64,
     /// The number of sectors of all reads and of all writes, whatever their outcome.
     pub asked: [Sectors; 2],
-    /// The number of requests of an open loop that the workload yielded after a later one, and that were therefore
+    /// The number of requests of an open loop that the workload yielded after a later request, and that were therefore
     /// issued late.
     pub inversions: u64,
     /// The submission time of the first request.
@@ -467,7 +467,7 @@ pub fn write_amplification_by(from: &Counters, to: &Counters) -> Vec<(&'static s
     parts.filter(|(_, units)| *units > 0.0).map(|(name, units)| (name, units / host as f64)).collect()
 }
 
-/// Mapping units programmed and copied between two snapshots, by cause, without those of an SLC array.
+/// Mapping units programmed and copied between two snapshots, by cause, without the SLC array.
 #[must_use]
 pub fn programmed_by(from: &Counters, to: &Counters) -> [u64; Cause::COUNT] {
     let flash = to.flash.since(&from.flash);
@@ -503,7 +503,7 @@ fn host_slots(from: &Counters, to: &Counters) -> Option<u64> {
 }
 
 /// The counts between two snapshots of one device. Levels (free and bad blocks, the maxima of the map unit, the event
-/// hash) are those of the later snapshot.
+/// hash) are taken from the later snapshot.
 ///
 /// # Panics
 ///

@@ -237,8 +237,8 @@ impl<'a> Flow<'a> {
         self.parts.iter().flat_map(FlowStage::sources).all(|source| matches!(pacing(source), Pacing::Closed { .. }))
     }
 
-    /// The part that is measured in a run with this flow as the first: parts that the session leaves open are those of
-    /// the first stage.
+    /// The part that is measured in a run with this flow as the first: parts that the session leaves open come from the
+    /// first stage.
     pub(super) fn window(&self, session: Window) -> Window {
         self.parts.first().map_or(session, |part| session.or(&part.measured))
     }

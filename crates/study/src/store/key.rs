@@ -103,7 +103,7 @@ pub enum KeyError {
     Workloads(usize),
     /// A trace or a snapshot cannot be read.
     Trace(SourceError),
-    /// A trace or a snapshot is not the one of the key.
+    /// The content of a trace or a snapshot differs from the digest in the key.
     Changed {
         /// The path that the key names.
         path: PathBuf,

@@ -7,7 +7,7 @@ use ssd::MergeCounters;
 /// The work of a block-mapped FTL.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct MergeSummary {
-    /// The number of merges, including those of wear levelling.
+    /// The number of merges, including merges of wear levelling.
     pub merges: u64,
     /// The number of rows that merges copied inside their chips.
     pub copied: u64,

@@ -50,7 +50,7 @@ pub struct SlcMlcSummary {
     /// The erase counts of the SLC blocks at the end, by ranges of block numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slc_erase_ranges: Vec<EraseRange>,
-    /// The price of all flash divided by that of the MLC flash alone, if the prices are known.
+    /// The price of all flash divided by the price of the MLC flash alone, if the prices are known.
     pub cost: Option<f64>,
     /// The number of logical blocks in SLC mode at the end, under density control.
     pub slc_mode: u32,

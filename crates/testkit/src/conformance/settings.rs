@@ -143,7 +143,7 @@ fn named(victim: &VictimSpec) -> String {
     cut.unwrap_or(text)
 }
 
-/// Name of a placement with that of its order.
+/// Name of a placement, with its order.
 fn called(placement: &PlacementSpec, order: Digits) -> String {
     let text = format!("{placement:?}");
     format!("{} {order}", text.split(' ').next().unwrap_or_default())

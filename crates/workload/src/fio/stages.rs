@@ -175,7 +175,7 @@ fn stage(
     Some(Stage { name: stage_name, workloads })
 }
 
-/// Writes the names as a list, and only the first ones of many.
+/// Joins names to a list with commas; of many names, only the first are written.
 fn joined<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     match names.len() {

@@ -49,7 +49,7 @@ impl Units {
     }
 }
 
-/// A zone: its address units, and the cumulative probability of the zones up to this one.
+/// A zone: its address units, and the cumulative probability of the zones up to and with this zone.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AddressZone {
     pub(super) first: u64,

@@ -18,7 +18,7 @@ pub(super) struct Bar {
 #[derive(Clone, Debug)]
 pub(super) struct Sizes {
     bars: Vec<Bar>,
-    /// Cumulative shares; the last one is the total.
+    /// Cumulative shares; the last value is the total.
     cumulative: Vec<f64>,
     rng: Rng,
 }

@@ -98,7 +98,7 @@ impl Life {
         self.open.push(OpenJob { number, start, end, kind });
     }
 
-    /// Removes the contents before a durable one.
+    /// Removes the contents that are older than the newest durable content.
     fn settle(&mut self, sector: usize, acknowledged: usize) {
         let old = acknowledged - 1;
         self.model[sector].drain(..old);

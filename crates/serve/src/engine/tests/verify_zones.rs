@@ -26,7 +26,7 @@ fn device(areas: bool) -> Device {
 struct Clients {
     bench: Bench,
     rng: Rng,
-    /// Sectors from the start of a zone to that of the next, and sectors of a zone that can be written.
+    /// Sectors from the start of a zone to the start of the next, and sectors of a zone that can be written.
     size: u64,
     capacity: u64,
     byte: u8,
@@ -174,7 +174,8 @@ fn bugs_of_a_drive_with_zones_are_found() {
     }
 }
 
-/// The violations on a drive that has carried out `promised`, but whose flash is that of a drive that has carried out `done` only.
+/// The violations on a drive that has carried out `promised`, but with the flash of a drive that has carried out `done`
+/// only.
 fn found(promised: &[Operation], done: &[Operation], then: impl FnOnce(&mut Bench)) -> Vec<String> {
     let device = zoned("");
     let mut benches = [promised, done].map(|operations| {
