@@ -2,7 +2,7 @@
 //!
 //! The FTL builds a [`List`] of commands with dependencies, submits it, and gets it back when it is finished. In
 //! between, the list waits for a controller, its commands wait for their dies, and their data waits for the channel.
-//! [`Arbitration`] decides which of the waiting ones goes first.
+//! [`Arbitration`] decides which waiting command or data goes first.
 
 mod account;
 mod build;

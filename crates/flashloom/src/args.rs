@@ -167,7 +167,7 @@ pub(crate) enum Command {
         #[arg(long, conflicts_with = "json")]
         csv: bool,
     },
-    /// Cut the power of a recorded run at thousands of moments, and check what each recovered drive holds
+    /// Cut the power of a recorded run at thousands of moments, and check the data of each recovered drive
     Torture(TortureArgs),
     /// Convert a configuration of the simulator MQSim into a device file, and its workloads
     #[command(name = "convert-mqsim")]
@@ -352,7 +352,7 @@ impl StudyArgs {
     }
 }
 
-/// How fast requests are issued, and how many.
+/// The pace at which requests are issued, and their number.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct PaceArgs {
     /// Keep this many requests outstanding, instead of the workload's own pacing
@@ -373,7 +373,7 @@ pub(crate) struct PaceArgs {
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Measuring")]
 pub(crate) struct MeasureArgs {
-    /// Run this part of the workload first and measure what follows: a number of requests, data (8GiB), simulated time
+    /// Run this part of the workload first and measure the rest: a number of requests, data (8GiB), simulated time
     /// (2s), or how often the capacity is written (0.5x)
     #[arg(long, value_name = "AMOUNT", conflicts_with = "until")]
     pub(crate) warm_up: Option<Amount>,

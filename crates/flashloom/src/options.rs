@@ -12,7 +12,7 @@ use study::plan::MOST_SEEDS;
 use workload::trace::{Columns, Event, ExtentRule, Format, SizeUnit, TimeUnit};
 use workload::{MOST_DEPTH, Pacing, SourceError};
 
-/// An invalid value of an option, with the valid ones.
+/// An invalid value of an option, with the valid values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BadValue(String);
 

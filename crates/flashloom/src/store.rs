@@ -312,7 +312,7 @@ struct MergedStores {
     taken: u64,
     /// Results that the store had before.
     there: u64,
-    /// Results of another version of the model, or damaged ones, which were not copied.
+    /// Results of another version of the model, and damaged results, which were not copied.
     left: usize,
 }
 

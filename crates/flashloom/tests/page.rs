@@ -64,7 +64,7 @@ fn open(browser: &str, file: &Path, query: &str, options: &[&str]) -> RenderedPa
     }
 }
 
-/// A folder with the report of a run, and what the run printed.
+/// A folder with the report of a run, and the output of the run.
 struct ReportFolder {
     dir: crate::common::WorkFolder,
     json: &'static Value,

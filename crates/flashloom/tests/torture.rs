@@ -92,7 +92,7 @@ fn faults_of_a_torture_are_named() {
     assert!(!place.path("l.toml").exists());
 }
 
-/// True if all these programs are installed; otherwise prints what is missing.
+/// True if all these programs are installed; otherwise prints the missing programs.
 fn there(programs: &[&str]) -> bool {
     let missing = |program: &&&str| {
         !std::env::split_paths("/usr/bin:/usr/sbin:/bin:/sbin").any(|folder| folder.join(program).exists())

@@ -95,7 +95,7 @@ pub enum Sabotage {
     RetiredFreed,
     /// Recovery takes a superblock whose first page is torn for an erased one.
     TornIsFree,
-    /// Recovery takes all free superblocks for new ones.
+    /// Recovery takes all free superblocks for new superblocks without wear.
     WearForgotten,
     /// Recovery starts again with the first version.
     VersionRestarts,
@@ -207,7 +207,7 @@ pub enum Sabotage {
     StaticPartLent,
     /// Pages of the SLC cache are copied back to any plane.
     FoldLeavesPlane,
-    /// A mount takes superblocks in SLC mode for full ones.
+    /// A mount takes superblocks in SLC mode for superblocks in full mode.
     SlcModeForgotten,
     /// Operations begin although the arrays then draw more than the power cap.
     CapExceeded,

@@ -44,8 +44,8 @@ pub trait SimpleFtl: Clone + Debug + Send + Sync + 'static {
     /// Tells that a command has ended.
     fn done(&mut self, flash: &mut SimpleCommands<'_, '_>, done: CommandEnd);
 
-    /// Blocks that the FTL needs in addition to those that the data of a full drive fill. The default is one open block
-    /// in each die, one for copies and two free ones.
+    /// Blocks that the FTL needs in addition to those that the data of a full drive fill. The default is, in each die,
+    /// one open block, one block for copies and two free blocks.
     #[must_use]
     fn spare_blocks(site: &SimpleSite<'_>) -> u32 {
         site.geometry.die_count() + 3

@@ -145,7 +145,7 @@ pub struct RandomWriteArea {
 pub struct Placement {
     /// NRG: the number of reclaim groups.
     pub reclaim_groups: u16,
-    /// The reclaim unit handles: true for those that are persistently isolated, false for initially isolated ones.
+    /// The reclaim unit handles: true for a persistently isolated handle, false for an initially isolated handle.
     pub handles: Vec<bool>,
     /// Bytes of a reclaim unit.
     pub reclaim_unit: u64,

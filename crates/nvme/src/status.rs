@@ -95,7 +95,7 @@ macro_rules! statuses {
 }
 
 statuses! {
-    /// The command did what the host asked for.
+    /// The command was carried out completely.
     GENERIC 0x00 SUCCESS,
     /// The opcode is unknown or not supported.
     GENERIC 0x01 INVALID_OPCODE,

@@ -39,10 +39,10 @@ struct Settings {
     jobs: Option<NonZeroUsize>,
 }
 
-/// Runs a workload on a device and returns what was measured.
+/// Runs a workload on a device and returns the measurements.
 ///
-/// `device` and `workload` are a `Device` and a `Workload`, or what these are made of: a file, a name of the catalogue,
-/// a dict, for a workload an iterable or an Arrow table. The other arguments are as the options of `flashloom run`:
+/// `device` and `workload` are a `Device` and a `Workload`, or their sources: a file, a name of the catalogue, a dict,
+/// for a workload an iterable or an Arrow table. The other arguments are as the options of `flashloom run`:
 ///
 /// * `flows`: workloads that run at the same time, each a `Flow` or a workload; `fairness` runs each of them alone, too.
 /// * `depth` keeps so many requests outstanding, `open` issues them at their times of arrival, `queue` is the submission

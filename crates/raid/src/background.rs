@@ -74,7 +74,7 @@ impl Background {
         Some(window)
     }
 
-    /// Marks all rows as possibly wrong, because it is not known which ones are.
+    /// Marks all rows as possibly wrong, because the wrong rows are not known.
     pub(crate) const fn doubt(&mut self) {
         self.in_doubt = 0;
     }

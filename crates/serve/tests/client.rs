@@ -133,13 +133,13 @@ impl<S: Read + Write> Client<S> {
         &mut self.stream
     }
 
-    /// Waits until the server closes the connection; returns what it sent before.
+    /// Waits until the server closes the connection; returns the bytes that the server sent before.
     pub(crate) fn until_closed(mut self) -> usize {
         until_closed(&mut self.stream)
     }
 }
 
-/// Waits until the server closes the connection; returns how many bytes it sent before.
+/// Waits until the server closes the connection; returns the number of bytes that the server sent before.
 pub(crate) fn until_closed(stream: &mut impl Read) -> usize {
     let mut sent = Vec::new();
     match stream.read_to_end(&mut sent) {

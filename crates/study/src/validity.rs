@@ -107,7 +107,7 @@ pub fn is_supported(q: f64, count: u64) -> bool {
 }
 
 impl Validity {
-    /// Judges how far the results of a run can be trusted.
+    /// Judges the validity of a run's results.
     #[must_use]
     pub fn of(result: &RunResult) -> Self {
         let since = |from: &ssd::Counters| share(result.after.sectors_written() - from.sectors_written(), result);

@@ -267,7 +267,7 @@ pub fn replay(name: &str, setting: &str, seed: u64, effort: &str) -> Option<Resu
 }
 
 /// Applies every check to all settings, with seeds from 0 on; with `step` above 1, each check takes every `step`-th
-/// setting, and the checks start at different ones.
+/// setting, and the checks start at different settings.
 ///
 /// # Errors
 /// All failed checks.

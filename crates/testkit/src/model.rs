@@ -94,7 +94,7 @@ pub struct Model {
 struct ModelRun<'a> {
     requests: &'a [Io],
     served: Vec<RequestTimes>,
-    /// For each request, the number of parts that banks have not finished, and the latest end of the finished ones.
+    /// For each request, the number of parts that banks have not finished, and the latest end of the finished parts.
     parts: Vec<(usize, Time)>,
     banks: Vec<Bank>,
     buses: Vec<Time>,

@@ -19,7 +19,7 @@ struct Possible {
     /// Position of the write in the order of submission, from 1 on; 0 for a discard and for the initial content.
     order: u64,
     stamp: Stamp,
-    /// True if its request has completed.
+    /// True if the request of the content has completed.
     done: bool,
 }
 

@@ -104,7 +104,7 @@ impl ServeArgs {
     }
 }
 
-/// Where clients connect, and how many.
+/// The addresses for clients, and the number of clients.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Clients")]
 pub(crate) struct ClientArgs {

@@ -162,7 +162,7 @@ impl<'a> ReferencePage<'a> {
         }
     }
 
-    /// The keys of a table: in the order of their type, or else the required ones first.
+    /// The keys of a table: in the order of their type, or else the required keys first.
     fn sorted(&self, form: &'a Value, name: Option<&str>) -> Vec<&'a str> {
         let mut keys: Vec<&str> = properties(form).into_iter().flatten().map(|(key, _)| key.as_str()).collect();
         keys.sort_by_key(|key| {

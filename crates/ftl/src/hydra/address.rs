@@ -21,7 +21,7 @@ pub(crate) struct Layout {
     pub(crate) pages: u32,
     /// Physical superblocks of a superchip.
     pub(crate) superblocks: u32,
-    /// Spare blocks of each die, which replace failing ones.
+    /// Spare blocks of each die, which replace failing blocks.
     pub(crate) spares: u32,
     pub(crate) logical: u32,
 }

@@ -12,7 +12,7 @@ pub struct HydraSpec {
     /// Interleaved dies (gangs) of one channel: the degree of chip interleaving (Sec. 3.1). Together they are a
     /// superchip.
     pub chips: u32,
-    /// Spare blocks of each die, which replace failing ones (Sec. 3.3.1). If missing, a fiftieth of the die, and at
+    /// Spare blocks of each die, which replace failing blocks (Sec. 3.3.1). If missing, a fiftieth of the die, and at
     /// least two.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spare_blocks: Option<u32>,

@@ -43,7 +43,7 @@ pub(super) struct Superblocks {
     by_superblocks: Divisor,
     blocks: u32,
     all: Vec<Superblock>,
-    /// The erase counts of all superblocks but the lost ones.
+    /// The erase counts of all superblocks except lost superblocks.
     spread: EraseSpread,
     free: Vec<Free>,
     /// Superblocks freed so far: the number of the next freeing.

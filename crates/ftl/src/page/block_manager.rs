@@ -1,4 +1,4 @@
-//! The superblocks of a drive: which pool each belongs to, what it is used for, and which are free.
+//! The superblocks of a drive: their pools, their uses, and the free superblocks.
 //!
 //! A pool has the superblocks of a die, or of a group of its planes, and writes them as logs, one for each stream
 //! ([`pool`]). Each plane group has a pool of data and, if the map has translation pages, a second one for them, which

@@ -2,7 +2,7 @@
 
 use base::units::Time;
 
-/// The number of events that a drive keeps: the latest ones.
+/// The number of latest events that a drive keeps.
 pub(in crate::page) const LOG: usize = 64;
 
 /// Counters of Flexible Data Placement since the power came on, in mapping units or superblocks, and its latest events.

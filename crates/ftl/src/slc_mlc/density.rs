@@ -107,7 +107,7 @@ pub(super) struct Density {
     order: Vec<u16>,
     /// Logical blocks that the last ranking found frequent and that are not in SLC mode.
     waiting: VecDeque<u32>,
-    /// The logical block with which the search for rare or frequent ones goes on.
+    /// The logical block with which the search for rare or frequent logical blocks goes on.
     hand: u32,
     /// True if the last fold changed a mode. The next fold then changes none, because a fold that changes a mode may
     /// free no block, and a write waits until a fold frees one.

@@ -98,7 +98,7 @@ pub(super) struct SmallSector {
     pub(super) unit: u32,
 }
 
-/// Empty vectors that ended tasks leave for new ones, so that requests allocate nothing.
+/// Empty vectors that ended tasks leave for new tasks, so that requests allocate nothing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Vectors {
     pub(super) reads: Vec<PendingRead>,

@@ -12,7 +12,7 @@ const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Debug, Default)]
 struct BlockState {
-    /// The first page behind all programmed ones, including programs that have not ended.
+    /// The first page behind all programmed pages, including programs that have not ended.
     next: u32,
     /// The number of programs that have not ended.
     programs: u32,

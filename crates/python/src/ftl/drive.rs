@@ -105,8 +105,8 @@ impl Drive {
         self.book.is_erased(block)
     }
 
-    /// Returns the first page behind all programmed ones of a block, counted in the block; `None` if the block takes no
-    /// more.
+    /// Returns the first page behind all programmed pages of a block, counted in the block; `None` if the block takes
+    /// no more.
     fn next_page(&self, block: u32) -> Result<Option<u32>, Rule> {
         self.book.next_page(block)
     }

@@ -122,7 +122,7 @@ fn in_order(number: &str) -> Vec<(String, u64)> {
     parts
 }
 
-/// The table of claims, with the paper's values beside the measured ones.
+/// The table of claims, with the paper's values beside the measured values.
 fn verdicts(claims: &[Claim]) -> Table {
     let is_said = says_calibration(claims);
     let mut rows = Vec::new();

@@ -58,8 +58,8 @@ pub fn cautions_text(outcome: &StudyOutcome) -> String {
     if text.is_empty() { text } else { text + "\n" }
 }
 
-/// The table of claims, with the paper's values beside the measured ones and the band that was asked for. Notes follow
-/// the table.
+/// The table of claims, with the paper's values beside the measured values and the band that was asked for. Notes
+/// follow the table.
 #[must_use]
 pub fn claims_table(claims: &[Claim]) -> String {
     let is_said = says_calibration(claims);

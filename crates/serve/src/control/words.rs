@@ -96,7 +96,7 @@ pub enum Answer {
     },
     /// The command was not carried out.
     Refused {
-        /// The reason, and what to do.
+        /// The reason, and the remedy.
         message: String,
     },
 }

@@ -71,6 +71,6 @@ pub enum Reply {
     /// The memory of the host that the drive uses, and the time after which it stops reading the memory that it had
     /// before.
     HostMemory(Bytes, Span),
-    /// The snapshot is complete; the notes say what it replaced.
+    /// The snapshot is complete; the notes name replaced files.
     Snapshot(Vec<String>),
 }

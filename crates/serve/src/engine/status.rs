@@ -149,7 +149,7 @@ impl Latency {
     }
 }
 
-/// How late answers were, in time of the wall clock.
+/// The delays of answers, in time of the wall clock.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct LagStatus {
     /// The number of answers with a due time.

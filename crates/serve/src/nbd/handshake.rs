@@ -27,7 +27,7 @@ const CAN: u16 = transmission::HAS_FLAGS
 /// The facts about an export that a client may read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportInfo {
-    /// The name that the client asks for; the empty one is the default.
+    /// The name that the client asks for; empty for the default export.
     pub name: String,
     /// A text that describes the export to people.
     pub description: String,

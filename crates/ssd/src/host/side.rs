@@ -21,8 +21,8 @@ use super::ram::Ram;
 use super::request::{Completion, Status};
 use super::write_buffer::WriteBuffer;
 
-/// The host side of a device: its queues, requests, link, RAM and write buffer. The FTL's callbacks only note here what has
-/// become due.
+/// The host side of a device: its queues, requests, link, RAM and write buffer. The FTL's callbacks only note here the
+/// work that has become due.
 #[derive(Clone, Debug)]
 pub(crate) struct HostSide<S> {
     /// Requests in the submission queues.

@@ -11,7 +11,7 @@ use ftl::FtlKind;
 
 use super::Spec;
 
-/// The most power states, operational and non-operational ones together (NVM Express).
+/// The most power states, operational and non-operational together (NVM Express).
 const STATES_MAX: usize = 32;
 
 /// Power and heat of the drive. The power of the flash follows from the electrical figures of the part.

@@ -116,8 +116,8 @@ impl TranslationSpec {
         (self.streams + 1) * self.zones_per_stream
     }
 
-    /// The number of zones beside those that the data fills: open ones, those that collection keeps free, and one to
-    /// collect.
+    /// The number of zones beside those that the data fills: open zones, zones that collection keeps free, and one zone
+    /// to collect.
     const fn spare_zones(&self) -> u32 {
         self.open_zones() + self.zones_per_stream + self.gc.stop + 1
     }

@@ -87,7 +87,7 @@ impl fmt::Display for TakeError {
 impl std::error::Error for TakeError {}
 
 impl Sweep {
-    /// Looks up the runs of the study that are left. `store` has results, and receives new ones; `warn` receives
+    /// Looks up the runs of the study that are left. `store` has results, and receives new results; `warn` receives
     /// sentences for the user.
     ///
     /// # Errors

@@ -76,7 +76,7 @@ pub struct FigureSpec {
     /// A note for readers, e.g. that the source gives no numbers for its bars.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// The values that the source states, drawn as marks beside the measured ones.
+    /// The values that the source states, drawn as marks beside the measured values.
     #[serde(default, rename = "paper", skip_serializing_if = "Vec::is_empty")]
     pub stated: Vec<StatedSpec>,
 }

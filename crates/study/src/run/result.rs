@@ -156,9 +156,9 @@ impl RunSums {
 pub struct FlowResult {
     /// Name of the flow: the workload's name, unless the user gives another.
     pub name: String,
-    /// The queue to which its requests were submitted.
+    /// The queue to which the flow's requests were submitted.
     pub queue: QueueId,
-    /// The pacing of its requests.
+    /// The pacing of the flow's requests.
     pub pacing: Pacing,
     /// The number of the flow's requests completed in the warm-up. No other field counts them.
     pub warmed_up: u64,
@@ -417,7 +417,7 @@ fn served(kinds: &[KindResult; IoKind::ALL.len()]) -> u64 {
     IoKind::DATA.into_iter().map(|kind| kinds[index(kind)].with_status(Status::Done)).sum()
 }
 
-/// Bytes per second, rounded down to whole ones if at least 1; `None` if the bytes or the span are zero.
+/// Bytes per second, rounded down to whole bytes if at least 1; `None` if the bytes or the span are zero.
 #[must_use]
 pub fn rate(bytes: Bytes, span: Span) -> Option<f64> {
     if span.is_zero() || bytes.is_zero() {

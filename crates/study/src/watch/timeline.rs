@@ -116,11 +116,11 @@ pub struct Request {
     pub tag: Tag,
     /// Kind, address and length of the request.
     pub io: Io,
-    /// Time of its submission.
+    /// The time of the request's submission.
     pub arrival: Time,
     /// The time at which the device took the request from its queue.
     pub begun: Time,
-    /// The time of its completion.
+    /// The time of the request's completion.
     pub end: Time,
 }
 

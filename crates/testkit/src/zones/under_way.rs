@@ -5,7 +5,7 @@ use ssd::Status;
 
 use super::areas::AreaZone;
 
-/// A zone as its completed requests have left it, and the expected state after all submitted ones.
+/// A zone as its completed requests have left it, and the expected state after all submitted requests.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExpectedZone {
     pub(super) data: Vec<u64>,

@@ -374,7 +374,7 @@ impl FioOption {
     }
 }
 
-/// All options, honoured ones first.
+/// All options, the honoured options first.
 pub(super) fn all() -> impl Iterator<Item = FioOption> {
     let honoured = HONOURED.iter().map(|(names, what)| FioOption::new(names, Treatment::Honoured(what)));
     let noted =

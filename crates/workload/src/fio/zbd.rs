@@ -335,7 +335,7 @@ impl ZonedJob {
         }
     }
 
-    /// The requests on a drive of `capacity`; `seed` decides what is random.
+    /// The requests on a drive of `capacity`; `seed` decides all random choices.
     ///
     /// # Errors
     /// All faults of the job on this drive.

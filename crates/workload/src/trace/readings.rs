@@ -1,4 +1,4 @@
-//! The times and sizes of a trace in other units than the assumed ones, for a user who has to choose a unit.
+//! The times and sizes of a trace in other units than the assumed units, for a user who has to choose a unit.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -65,7 +65,7 @@ pub(crate) struct PageProperties {
     pub(crate) cycles: u32,
     /// Seconds since the program of the page, converted to the table's temperature.
     pub(crate) age_s: u32,
-    /// Reads of the pages of its block since the block's erase.
+    /// Reads of the pages of the block since the block's erase.
     pub(crate) reads: u32,
 }
 
@@ -177,8 +177,8 @@ impl ErrorModel {
         Numbers { cycles, age_s: page.age_s, reads: page.reads, pages: self.pages.len() }
     }
 
-    /// The mean number of wrong bits of a codeword at this error rate, as a share of what the decoder corrects from one
-    /// read.
+    /// The mean number of wrong bits of a codeword at this error rate, as a share of the wrong bits that the decoder
+    /// corrects from one read.
     pub(crate) fn share_of_limit(&self, rber: f64) -> f64 {
         rber * f64::from(self.decoding.bits) / f64::from(self.decoding.limit)
     }

@@ -48,9 +48,10 @@ impl ErrorCounters {
 pub struct PageErrors {
     /// Time since the program, in seconds at the temperature of the flash with power.
     pub age_s: f64,
-    /// Reads of the pages of its block since the block's erase.
+    /// Reads of the pages of the block since the block's erase.
     pub reads: u32,
-    /// The mean number of wrong bits of a codeword, as a share of what the decoder corrects from one read.
+    /// The mean number of wrong bits of a codeword, as a share of the wrong bits that the decoder corrects from one
+    /// read.
     pub share_of_limit: f64,
 }
 

@@ -158,7 +158,7 @@ pub enum CopyStreamsSpec {
 /// The most Bloom filters, and the most bits of a filter.
 const FILTERS: u32 = 16;
 const BITS: u32 = 1 << 24;
-/// The most mapping units in a list of recently written ones.
+/// The most mapping units in a list of recently written units.
 const UNITS: u32 = 1 << 26;
 
 impl StreamsSpec {

@@ -23,9 +23,9 @@ use crate::toolkit::FreeList;
 
 #[derive(Clone, Debug)]
 pub(in crate::page) struct SlcReserve {
-    /// Number of superblocks that each pool sets aside, including bad ones.
+    /// Number of superblocks that each pool sets aside, including bad superblocks.
     each: u32,
-    /// The free ones of these superblocks, for each pool.
+    /// The free superblocks among those set aside, for each pool.
     free: Vec<FreeList>,
     /// The number of these superblocks that are not bad, for each pool.
     usable: Vec<u32>,
@@ -102,7 +102,7 @@ impl BlockManager {
         if worn { free.pop_most_worn() } else { free.pop() }
     }
 
-    /// Adds a superblock to the free ones of a pool, or to those that the pool sets aside.
+    /// Adds a free superblock to its pool's free list, or to the pool's list of superblocks set aside.
     pub(in crate::page) fn give_free(&mut self, pool: u32, superblock: SuperblockId, erases: u32) {
         let is_set_aside = self.is_set_aside(superblock) && !self.planted.is(Sabotage::StaticPartLent);
         match self.set_aside_mut().filter(|_| is_set_aside) {
