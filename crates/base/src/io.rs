@@ -6,7 +6,7 @@ use crate::units::{Lba, Sectors};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum IoKind {
-    /// Reads an extent.
+    /// Reads the sectors of an extent.
     Read,
     /// Writes an extent.
     Write,

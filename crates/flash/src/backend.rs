@@ -166,7 +166,7 @@ pub struct Backend {
 }
 
 impl Backend {
-    /// A backend over `media`.
+    /// Creates the backend of `media`; all dies and channels are idle.
     #[must_use]
     pub fn new(media: Media, config: &Config) -> Self {
         let geometry = media.geometry();
@@ -276,7 +276,7 @@ impl Backend {
         self.observer.as_deref()
     }
 
-    /// The observer, to notify it.
+    /// The attached observer, for callers that report events to the observer; `None` if there is none.
     #[inline]
     pub fn observer_mut(&mut self) -> Option<&mut dyn Observer> {
         self.observer.as_deref_mut()

@@ -10,7 +10,7 @@ use ssd::{Completion, Counters, Drive, QueueId, RaidDriveCounters, RaidSpec, Rec
 
 use crate::plan::Range;
 
-/// A place in the stripes.
+/// A place in the stripes: a column of chunks, which one drive holds.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// The drive at the place; `None` if it has failed and no spare is left.

@@ -62,7 +62,7 @@ pub struct Section {
     pub note: String,
     /// The blocks above the charts.
     pub above: Vec<Block>,
-    /// The charts.
+    /// The charts of the section, in order.
     pub figures: Vec<Figure>,
     /// The blocks below the charts.
     pub below: Vec<Block>,
@@ -121,7 +121,7 @@ pub struct Row {
     pub notes: Vec<String>,
 }
 
-/// A cell of a table.
+/// A cell of a table: its text, the number behind the text, and its style.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
     /// Text of the cell as shown.

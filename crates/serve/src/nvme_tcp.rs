@@ -38,7 +38,7 @@ use crate::server::{BindError, race};
 use io::NamespaceTarget;
 use shared::SharedState;
 
-/// The limits of hosts.
+/// The limits on the hosts of a subsystem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NvmeLimits {
     /// The most controllers at a time; further hosts get the status that the subsystem is busy.

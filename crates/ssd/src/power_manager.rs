@@ -247,7 +247,7 @@ impl PowerManager {
         }
     }
 
-    /// Makes the throttle delay the request after one of this size.
+    /// Makes the throttle delay the next request after a request of `bytes` bytes.
     #[inline]
     pub(crate) fn throttle_after(&mut self, now: Time, bytes: Bytes) {
         if let Some(thermal) = &self.thermal {

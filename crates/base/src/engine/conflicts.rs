@@ -14,7 +14,7 @@ const WIDE: u64 = 64;
 /// The units that a request touches: sectors, or any others that are numbered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// The first unit.
+    /// The first unit of the interval, which is half-open.
     pub first: u64,
     /// The first unit behind the interval.
     pub end: u64,

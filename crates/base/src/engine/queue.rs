@@ -207,7 +207,7 @@ impl<E: Copy> EventQueue<E> {
         if self.least.1 == EMPTY { None } else { Some(time(self.least.1)) }
     }
 
-    /// The number of waiting events.
+    /// The number of events in the queue.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lanes.iter().map(|lane| lane.len).sum::<usize>() + self.heap.len()

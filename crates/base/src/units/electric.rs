@@ -101,7 +101,7 @@ impl ThermalResistance {
 }
 
 impl Energy {
-    /// No energy.
+    /// An energy of zero joules.
     pub const ZERO: Self = Self(0.0);
 
     /// An energy of `joules`, which may be fractional.

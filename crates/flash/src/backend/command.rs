@@ -246,10 +246,10 @@ pub(super) enum Preparation {
     Done,
 }
 
-/// One flash command.
+/// A flash command: a read, program, erase or copy-back of a list.
 #[derive(Clone, Debug)]
 pub struct Command {
-    /// The operation.
+    /// The operation that the array carries out.
     pub op: Op,
     /// Cause under which the command is counted.
     pub cause: Cause,

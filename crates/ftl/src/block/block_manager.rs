@@ -36,7 +36,7 @@ pub(super) struct Block {
     pub(super) pins: u32,
     /// The first page that may be programmed.
     pub(super) next: u32,
-    /// The next older block of its chain.
+    /// The next older block of the chain.
     pub(super) older: Option<SuperblockId>,
 }
 

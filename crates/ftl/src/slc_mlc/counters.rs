@@ -23,7 +23,7 @@ pub struct SlcMlcCounters {
     pub unplaced: u64,
     /// Accepted writes whose sectors were all in the SLC flash already.
     pub updates: u64,
-    /// Sectors written.
+    /// Sectors that the host wrote, to either flash.
     pub sectors: u64,
     /// Sectors written to the SLC flash.
     pub slc_sectors: u64,
@@ -81,7 +81,7 @@ pub struct ArrayShape {
     pub times: PageTimes,
     /// The number of physical blocks of the array.
     pub blocks: u32,
-    /// Size of a page.
+    /// Data bytes of a page.
     pub page: Bytes,
 }
 

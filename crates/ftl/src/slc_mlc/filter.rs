@@ -31,7 +31,7 @@ pub enum ClusterMethod {
 }
 
 impl ClusterMethod {
-    /// All methods, in the order of the documentation.
+    /// All methods, for tests and lists.
     pub const EVERY: [Self; 3] = [Self::Partition, Self::Alternation, Self::Fixed];
 }
 

@@ -9,11 +9,11 @@ use crate::layout::{bytes_of, layout, text};
 pub struct HostCommand {
     /// The entry, without command identifier and without a descriptor of the data to the controller.
     pub entry: SubmissionEntry,
-    /// The data to the controller.
+    /// The data that the command sends to the controller; empty if it sends none.
     pub data: Vec<u8>,
 }
 
-/// The parameters of Connect.
+/// The parameters of a Connect command, for an admin or an I/O queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectRequest {
     /// 0 for the admin queue, which makes a new controller.

@@ -125,7 +125,7 @@ pub enum IoCommand {
     Deallocate(Vec<BlockRange>),
     /// Copies blocks, one range after the other, to blocks from `to` on.
     Copy {
-        /// The source ranges.
+        /// The source ranges, which are copied one behind the other.
         ranges: Vec<BlockRange>,
         /// The first block of the destination.
         to: u64,

@@ -101,7 +101,7 @@ pub struct ZoneReport {
     pub filter: ZoneFilter,
     /// True if the number of zones in the report counts only the zones that fit, instead of all that match.
     pub partial: bool,
-    /// Bytes of the report.
+    /// Bytes of the report that the host asks for.
     pub length: usize,
 }
 

@@ -33,7 +33,7 @@ impl<S: Sector> Raid<S> {
         (0..self.layout.drives()).filter(|place| self.members.drive_at(*place).is_none()).count() as u32
     }
 
-    /// The layout of the data.
+    /// The layout of data and parity over the places of the stripes.
     #[must_use]
     pub const fn layout(&self) -> &Layout {
         &self.layout

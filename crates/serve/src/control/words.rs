@@ -18,7 +18,7 @@ pub enum Question {
     PowerCut,
     /// Switches the power off in order.
     PowerOff,
-    /// Switches the power on.
+    /// Switches the power on; the drive recovers from its flash.
     PowerOn,
     /// Lets simulated time pass at this pace.
     SetPace {
@@ -73,11 +73,11 @@ pub enum Question {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlashOperation {
-    /// A page program.
+    /// A page program; the block of a failed program is retired.
     Program,
-    /// A block erase.
+    /// A block erase; the block is then retired.
     Erase,
-    /// A page read.
+    /// A page read; the page then stays uncorrectable.
     Read,
 }
 

@@ -19,7 +19,7 @@ pub enum Command {
     PowerCut,
     /// Switches the power off in order.
     PowerOff,
-    /// Switches the power on.
+    /// Switches the power on; the drive recovers from its flash.
     PowerOn,
     /// Lets simulated time pass at this pace from now on.
     SetPace(Pace),
@@ -47,7 +47,7 @@ pub enum Command {
     },
 }
 
-/// The answer to a command.
+/// The answer to a command that was carried out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
     /// The status of the drive.
@@ -56,11 +56,11 @@ pub enum Reply {
     Cut(Cut),
     /// The power is off; switching it off takes this long.
     Off(Span),
-    /// The power is on.
+    /// The power is on, after this recovery.
     On(Recovery),
     /// The new pace.
     Pace(Pace),
-    /// The fault is planned.
+    /// The fault is planned: the next operations of its kind fail.
     Fault(Fault),
     /// The die with this number has failed.
     DieFailed(u32),

@@ -58,7 +58,7 @@ pub enum CommandRefusal {
         /// The number of drives of the device.
         drives: u32,
     },
-    /// There is no such drive.
+    /// The device has no drive with this number.
     NoSuchDrive {
         /// The number that was asked for.
         drive: u32,

@@ -75,13 +75,13 @@ pub enum StateError {
 /// An operation on a file of the drive, as an error names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileOperation {
-    /// Creating the file.
+    /// Creation of the file.
     Create,
-    /// Reading from the file.
+    /// A read from the file.
     Read,
-    /// Writing to the file.
+    /// A write to the file.
     Write,
-    /// Synchronising the file with its disk.
+    /// The synchronisation of the file with its disk.
     Sync,
 }
 
@@ -99,7 +99,7 @@ pub struct Difference {
 /// A damaged place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DamagedPlace {
-    /// The file as a whole.
+    /// The whole file: its content has changed since it was written.
     Whole,
     /// The length of the file.
     Size {
@@ -110,7 +110,7 @@ pub enum DamagedPlace {
     },
     /// A record of a slot or a block.
     Record {
-        /// The offset of the record.
+        /// The offset of the record in the file, in bytes.
         byte: u64,
     },
     /// A record with a valid checksum and impossible content.
@@ -124,7 +124,7 @@ pub enum DamagedPlace {
     Content {
         /// The slot whose content is damaged.
         slot: u32,
-        /// The offset of the content.
+        /// The offset of the content in the file, in bytes.
         byte: u64,
     },
 }

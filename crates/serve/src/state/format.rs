@@ -26,7 +26,7 @@ const FIRST: &str = "# Flashloom: the flash of a served drive. Checksum of the l
 pub(super) struct Format {
     format: u32,
     device: String,
-    /// The SHA-256 of its description.
+    /// The SHA-256 of the device's description.
     digest: String,
     /// The seed that the drive was made with.
     seed: u64,

@@ -31,8 +31,8 @@ pub(crate) struct BufferEntry {
     pub(crate) mask: SectorMask,
     /// The number of the last batch that logged the entry, see [`super::flush`].
     batch: u64,
-    /// The epoch of the content that is dirty or on its way: flushes from it on wait for that content, unless a log
-    /// has it.
+    /// The epoch of the content that is dirty or on its way to flash. Flushes of this epoch and later wait for the
+    /// content, unless a log has it.
     epoch: u64,
     logged: bool,
     /// True if the FTL has not answered a discard of the unit.

@@ -47,7 +47,7 @@ pub struct Decoding {
 pub enum Attempt {
     /// An attempt with this step of the retry table; 0 is a read without a retry step.
     Step(u8),
-    /// With soft decoding.
+    /// Soft decoding, after all steps of the retry table.
     Soft,
     /// No attempt succeeds: the data is uncorrectable.
     None,

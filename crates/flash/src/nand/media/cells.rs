@@ -131,7 +131,7 @@ impl Media {
         self.cells.as_ref().map(|cells| &cells.counters)
     }
 
-    /// Resets the counters of reads.
+    /// Sets the counters of reads with errors to zero.
     pub fn reset_error_counters(&mut self) {
         if let Some(cells) = &mut self.cells {
             let by_retries = vec![0; cells.counters.by_retries.len()];

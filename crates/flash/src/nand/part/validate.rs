@@ -20,7 +20,7 @@ pub enum PartError {
     },
     /// The page is not a whole number of sectors.
     PageNotSectors {
-        /// The size of the page.
+        /// The data bytes of a page, as described.
         page: Bytes,
     },
     /// A list of times has neither one time for all page types nor one for each.
@@ -59,7 +59,7 @@ pub enum PartError {
     AllBad,
     /// The page is larger than the pages of any flash.
     PageTooLarge {
-        /// The size of the page.
+        /// The data bytes of a page, as described.
         page: Bytes,
     },
     /// A page has more spare bytes than data.

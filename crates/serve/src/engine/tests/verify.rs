@@ -19,7 +19,7 @@ const DEPTH: usize = 16;
 pub(super) struct Clients {
     pub(super) bench: Bench,
     pub(super) rng: Rng,
-    /// Sectors that they use.
+    /// The number of sectors that the clients use.
     sectors: u64,
     byte: u8,
 }
