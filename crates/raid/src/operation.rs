@@ -13,6 +13,7 @@ use crate::plan::{Range, Update};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
+    /// A read, write, discard or flush of the host.
     Host,
     /// Writes the recovered data of other places to the spare that stands at a place.
     Rebuild { place: u32, spare: u32 },

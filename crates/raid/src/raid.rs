@@ -26,6 +26,7 @@ use crate::writes::Writes;
 
 #[derive(Clone, Copy, Debug)]
 enum RaidEvent {
+    /// A planned failure of a drive is due.
     Failure { drive: u32 },
     /// The next window of the RAID's own work may begin.
     Background,

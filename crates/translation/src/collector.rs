@@ -31,6 +31,7 @@ pub(crate) enum CollectionStep {
     Copy { from: u32, records: Vec<UnitMetadata> },
     /// Makes the copies of a zone durable.
     Barrier { zone: u32 },
+    /// Resets the emptied zone.
     Reset { zone: u32 },
 }
 

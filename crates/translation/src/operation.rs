@@ -8,12 +8,15 @@ use crate::log::UnitMetadata;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
+    /// A read, write, discard or flush of the user.
     User,
     /// Copies adjacent units, from this place on.
     Copy { from: u32 },
+    /// Writes the summary into the last units of a zone.
     Summary { zone: u32 },
     /// Makes the copies of a zone durable.
     Barrier { zone: u32 },
+    /// Resets an emptied zone.
     Reset { zone: u32 },
     /// Reads the summary or the data of a zone for a mount.
     Mount,

@@ -50,6 +50,7 @@ pub(super) struct Flow {
 pub(super) enum FlowRequests {
     /// The requests are generated; the workload file is the sheet of the flow.
     Described,
+    /// A trace file, played `repeat` times.
     Trace { path: String, repeat: u64, unit: &'static str },
 }
 

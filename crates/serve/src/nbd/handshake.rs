@@ -84,6 +84,7 @@ pub(super) enum NegotiationStep {
 enum NegotiationPhase {
     /// The client's flags are due.
     Flags,
+    /// The client sends options until one of them ends the negotiation.
     Options,
     /// The rest of the data of an option that is too long: `left` bytes.
     Skip { option: u32, left: u32 },

@@ -9,7 +9,9 @@ use crate::server::intake::AdmissionPermit;
 
 /// A message to the writer of a connection.
 pub(super) enum Message {
+    /// The session has bytes for the host.
     Output(AdmissionPermit),
+    /// A command has ended; the session makes the completion.
     Completed { command_id: u16, response: Response, admitted: AdmissionPermit },
     /// All data are durable, as the shutdown of this controller asked for.
     ShutDown { controller: u16 },

@@ -34,15 +34,18 @@ pub struct Document {
 enum Setter {
     /// The command line.
     Option,
+    /// A key of the file `path`; `source` is the text of that file, for messages.
     File { path: PathBuf, source: Arc<str>, key: String },
 }
 
 /// The layers that set values, in ascending order: a later layer replaces an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
+    /// A value that the file gives.
     File,
     /// The key `set` of a study.
     Study,
+    /// A value that an axis of a study sets.
     Axis,
     /// An option of the command line, which overrides all others.
     CommandLine,
