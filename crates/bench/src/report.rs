@@ -6,11 +6,11 @@ use serde::Serialize;
 /// The least, the median and the largest of several samples.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Spread {
-    /// The smallest sample.
+    /// The smallest sample, in the unit of the row.
     pub min: f64,
     /// The middle sample; of an even number, the upper of the two.
     pub median: f64,
-    /// The largest sample.
+    /// The largest sample, in the unit of the row.
     pub max: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line: all commands and options, with their help texts.
 
 mod cluster;
 mod compare;

@@ -69,7 +69,7 @@ pub struct SimpleSite<'a> {
 pub struct SimpleWrite(pub(crate) PageWrite);
 
 impl SimpleWrite {
-    /// The mapping unit.
+    /// The number of the mapping unit.
     #[must_use]
     pub const fn lpn(&self) -> Lpn {
         self.0.lpn
@@ -87,14 +87,14 @@ impl SimpleWrite {
 pub enum CommandEnd {
     /// A write of the host is on flash.
     Written {
-        /// The mapping unit.
+        /// The number of the mapping unit.
         lpn: Lpn,
         /// The page that holds it now.
         to: Psn,
     },
     /// A copy is on flash. If the host has written the mapping unit meanwhile, the copy is old.
     Copied {
-        /// The mapping unit.
+        /// The number of the mapping unit.
         lpn: Lpn,
         /// The page that was copied.
         from: Psn,

@@ -9,7 +9,7 @@ use crate::quantity;
 /// The number of colours in the palette; a series takes the colour of its number, modulo this.
 pub const COLOURS: usize = 8;
 
-/// One chart of a page.
+/// A chart of a page: heading, note and content.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
     /// The subject of the chart.

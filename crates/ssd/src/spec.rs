@@ -64,7 +64,7 @@ pub struct Spec {
     /// The device that the file models, and the sources of its numbers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// The flash array.
+    /// The flash array: part, channels, chips and controllers.
     pub flash: FlashSpec,
     /// An SLC array in front of the main array; none if the table is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]

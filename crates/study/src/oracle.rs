@@ -104,7 +104,7 @@ fn first_stamp(tag: Tag, sectors: Sectors) -> u64 {
 pub struct Origin(u64);
 
 impl Origin {
-    /// The stamp itself.
+    /// The stamp as a plain number.
     #[must_use]
     pub const fn stamp(self) -> u64 {
         self.0

@@ -319,7 +319,7 @@ pub struct PointSpec {
     /// The workload of the point, in place of the study's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<PathBuf>,
-    /// Changes of keys.
+    /// Keys that the point changes: tables `device`, `workload` and `run`.
     #[serde(default, skip_serializing_if = "Changes::is_empty")]
     pub set: Changes,
 }

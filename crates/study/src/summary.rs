@@ -265,7 +265,7 @@ pub struct Summary {
     /// The time of a mount's reads after a power cut at the end, in microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mount_us: Option<f64>,
-    /// The energy spent.
+    /// The energy that the run spent, by use; missing if no energy is known.
     pub energy: Option<Energies>,
     /// The number of the oracle's comparisons, if it checked data.
     #[schemars(extend("propertyNames" = schema::keys(VERIFIED)))]

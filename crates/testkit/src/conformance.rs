@@ -213,7 +213,7 @@ pub fn check(name: &str) -> Option<Check> {
     CHECKS.iter().copied().find(|check| check.name == name)
 }
 
-/// A failed check.
+/// A failed check, with the setting and the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Name of the check.

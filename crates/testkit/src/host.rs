@@ -84,7 +84,7 @@ impl Host {
         self
     }
 
-    /// The drive.
+    /// The drive under test.
     #[must_use]
     pub const fn ssd(&self) -> &Ssd<Stamp> {
         &self.ssd

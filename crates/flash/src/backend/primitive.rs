@@ -19,7 +19,7 @@ pub enum Primitive {
     Retry,
     /// An array programs pages from its registers.
     Program,
-    /// An array erases.
+    /// An array erases a block.
     Erase,
     /// An array stops a program or an erase.
     Suspend,

@@ -1,4 +1,4 @@
-//! Counters of merges.
+//! Counters of merges and logged flushes of Hydra's FTL.
 
 use base::units::Span;
 

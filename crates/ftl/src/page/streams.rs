@@ -47,7 +47,7 @@ pub use spec::{CopyStreamsSpec, HostStreamsSpec, StreamsSpec};
 /// A write of the host to a mapping unit, as a [`StreamPolicy`] sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostWrite {
-    /// The mapping unit.
+    /// The number of the mapping unit that the host writes.
     pub lpn: Lpn,
     /// The size of the request that wrote the mapping unit last; one mapping unit if preconditioning writes it.
     pub request: Sectors,

@@ -42,7 +42,7 @@ pub(super) struct OutstandingCommand {
     waits: bool,
     /// A digest did not match.
     damaged: bool,
-    /// True once all data have arrived, so that the owner has the command.
+    /// True once all data have arrived and the owner carries out the command.
     runs: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Commands of a host.
+//! Builds the commands of a host, with their data.
 
 use crate::description::ALL_NAMESPACES;
 use crate::entry::{SubmissionEntry, opcode};

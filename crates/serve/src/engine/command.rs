@@ -58,7 +58,7 @@ pub enum Reply {
     Off(Span),
     /// The power is on, after this recovery.
     On(Recovery),
-    /// The new pace.
+    /// The pace that now holds.
     Pace(Pace),
     /// The fault is planned: the next operations of its kind fail.
     Fault(Fault),

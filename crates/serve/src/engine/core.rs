@@ -35,7 +35,7 @@ const ZEROS_AT_ONCE: u32 = 4;
 /// The fate of requests that the drive has not answered when its power goes, and of those that come before it is back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CutPolicy {
-    /// The requests fail.
+    /// Requests without an answer fail.
     #[default]
     End,
     /// The requests wait, and begin anew when the power is back.

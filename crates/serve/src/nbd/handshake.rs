@@ -104,7 +104,7 @@ pub(super) struct Handshake {
 }
 
 impl Handshake {
-    /// A negotiation whose greeting is in `out`.
+    /// Begins a negotiation, and appends the greeting of the server to `out`.
     pub(super) fn new(out: &mut Vec<u8>) -> Self {
         out.u64(NBD_MAGIC);
         out.u64(OPTION_MAGIC);

@@ -55,7 +55,7 @@ pub enum StateError {
     },
     /// Bytes of a file have changed since they were written.
     Damaged {
-        /// The damaged file.
+        /// The path of the damaged file.
         path: PathBuf,
         /// The damaged place in the file.
         place: DamagedPlace,

@@ -1,4 +1,4 @@
-//! A request under way.
+//! The state of a request from its admission to its completion.
 
 use base::io::Io;
 use base::units::{Span, Time};

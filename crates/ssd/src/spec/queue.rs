@@ -35,7 +35,7 @@ impl QueueArbitration {
     pub const EVERY: [Self; 2] = [Self::RoundRobin, Self::Weighted];
 }
 
-/// A submission queue.
+/// A submission queue: its weight, depth and dies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct QueueSpec {

@@ -32,7 +32,7 @@ pub struct Document {
 /// The origin of a change.
 #[derive(Clone, Debug)]
 enum Setter {
-    /// The command line.
+    /// An option of the command line.
     Option,
     /// A key of the file `path`; `source` is the text of that file, for messages.
     File { path: PathBuf, source: Arc<str>, key: String },
@@ -231,7 +231,7 @@ impl Document {
         &self.source
     }
 
-    /// The parsed values.
+    /// The parsed values, with all changes.
     #[must_use]
     pub const fn table(&self) -> &Table {
         &self.table

@@ -423,7 +423,7 @@ const FAIRNESS: [Meaning; 5] = [
     ("harmonic-speedup", "Harmonic mean of the speed-ups (Luo et al., ISPASS 2001)"),
 ];
 
-/// Every metric.
+/// Every metric, in the groups of the reference.
 #[must_use]
 pub fn catalogue() -> Vec<Group> {
     let group = |title, runs, prefix: &str, all: &[Meaning]| {

@@ -20,7 +20,7 @@ pub enum Dimension {
     Share,
     /// A number of things, without a unit.
     Count,
-    /// A dimensionless quotient.
+    /// A quotient of two numbers with equal units, e.g. write amplification.
     Plain,
 }
 

@@ -16,7 +16,7 @@ pub struct Record {
     pub flow: u16,
     /// The queue to which the request was submitted.
     pub queue: QueueId,
-    /// The request itself.
+    /// The kind and the extent of the request.
     pub io: Io,
     /// Success, or the reason of the failure.
     pub status: Status,

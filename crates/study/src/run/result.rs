@@ -1,4 +1,4 @@
-//! The results of a run.
+//! The results of a run: sums and histograms by kind of request and by flow.
 
 use base::io::IoKind;
 use base::units::{Bytes, Sectors, Span, Time};

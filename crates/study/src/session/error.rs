@@ -78,7 +78,7 @@ pub enum SessionError {
     },
     /// The drive's life cannot be simulated.
     Life(LifeError),
-    /// A run failed.
+    /// The run of a workload failed.
     Run {
         /// The reason why the run failed.
         error: Box<RunError>,

@@ -1,4 +1,4 @@
-//! A workload of a session.
+//! A workload of a session, with its pacing, queue and stages.
 
 use base::io::PlacementId;
 use base::units::Sectors;

@@ -19,7 +19,7 @@ pub struct FairnessSummary {
     pub fairness: Option<f64>,
     /// The largest slowdown divided by the smallest (Mutlu and Moscibroda, MICRO 2007).
     pub unfairness: Option<f64>,
-    /// The largest slowdown.
+    /// The largest slowdown of a flow; missing if none is known.
     pub max_slowdown: Option<f64>,
     /// The sum of the speed-ups; the number of flows if none is slowed down (Snavely and Tullsen, ASPLOS 2000).
     pub weighted_speedup: Option<f64>,

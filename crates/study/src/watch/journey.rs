@@ -132,7 +132,7 @@ pub struct Leg {
 pub struct Journey {
     /// The host's tag for the request.
     pub tag: Tag,
-    /// The request.
+    /// Kind and extent of the request.
     pub io: Io,
     /// The time at which the request arrived.
     pub arrival: Time,

@@ -69,9 +69,9 @@ pub struct Slice {
     pub primitive: Primitive,
     /// The cause of the command.
     pub cause: Cause,
-    /// The start.
+    /// The simulated time at which it starts.
     pub from: Time,
-    /// The end.
+    /// The simulated time at which it ends.
     pub until: Time,
     /// The time that the command waited before this step.
     pub waited: Span,
@@ -103,9 +103,9 @@ pub struct HoldInterval {
     pub unit: u32,
     /// The cause of the list's first command.
     pub cause: Cause,
-    /// The start.
+    /// The simulated time at which it starts.
     pub from: Time,
-    /// The end.
+    /// The simulated time at which it ends.
     pub until: Time,
 }
 
@@ -180,7 +180,7 @@ impl Timeline {
         self.start
     }
 
-    /// The recorded window.
+    /// The window that the user chose to record.
     #[must_use]
     pub const fn window(&self) -> Window {
         self.window

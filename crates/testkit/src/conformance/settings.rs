@@ -47,7 +47,7 @@ pub(crate) use variation::varied;
 pub struct Setting {
     /// Name of the setting: what differs from the base device.
     pub name: String,
-    /// The device.
+    /// The description of the device.
     pub spec: Spec,
 }
 

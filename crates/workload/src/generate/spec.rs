@@ -153,7 +153,7 @@ pub struct StreamSpec {
     /// Sizes of discards, instead of `sizes`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub discard_sizes: Vec<SizeSpec>,
-    /// The address pattern.
+    /// The address pattern of the stream, e.g. uniform, Zipf or hot and cold.
     pub address: AddressSpec,
     /// The rule by which a request continues at the end of the previous one of its kind, and not at a new address. At
     /// the end of the region it goes to a new address.

@@ -20,7 +20,7 @@ pub(crate) struct TraceRecord {
     pub(crate) at: i128,
     /// The number of the line or record, counted from one.
     pub(crate) line: u64,
-    /// The first sector.
+    /// The first sector of the request.
     pub(crate) start: u64,
     /// The length in sectors of 512 bytes.
     pub(crate) sectors: u32,

@@ -1,4 +1,4 @@
-//! Programs of pages.
+//! Programs of pages: their checks, their content, and pages that a failed program or a power cut leaves torn.
 
 use std::ops::Range;
 
