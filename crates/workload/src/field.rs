@@ -43,7 +43,7 @@ pub enum UnitOfMeasure {
     Microseconds,
     /// Seconds, with a fraction.
     Seconds,
-    /// Whole bytes.
+    /// Bytes, as a whole number.
     Bytes,
     /// Sectors of 512 bytes.
     Sectors,

@@ -56,13 +56,13 @@ pub struct ScriptRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScriptKind {
-    /// Reads sectors.
+    /// Reads the sectors of the request's extent.
     Read,
     /// Writes sectors.
     Write,
     /// Makes written data durable.
     Flush,
-    /// Discards data.
+    /// Discards the data of the request's extent.
     Discard,
     /// Writes to the zone that begins at `start`; the drive chooses the place in it.
     Append,

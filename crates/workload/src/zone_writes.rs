@@ -51,7 +51,7 @@ pub struct ZoneTable {
     /// The number of the first zone, from 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub first: u32,
-    /// The number of zones.
+    /// The number of zones that the workload writes.
     #[serde(default = "one")]
     pub count: u32,
     /// The order of the writes among the zones.

@@ -21,7 +21,7 @@ pub enum FormerName {
     },
     /// The name of a metric changed.
     Metric {
-        /// The metric's former name.
+        /// The metric's name in older versions.
         old: &'static str,
         /// The metric's current name.
         now: &'static str,

@@ -80,7 +80,7 @@ pub struct ExpectationResult {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename = "LeftOut")]
 pub struct OmittedPoints {
-    /// The points in words.
+    /// The points that are left out, in words.
     pub points: String,
     /// The measured value, as the study prints it.
     pub measured: String,
@@ -111,7 +111,7 @@ pub struct Isolation {
 pub struct Claim {
     /// Identifier of the claim, which is unique in its study.
     pub id: String,
-    /// The claim in words.
+    /// The claim of the paper, as one sentence.
     pub says: String,
     /// The place where the claim is made.
     pub source: String,

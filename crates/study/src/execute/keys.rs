@@ -31,7 +31,7 @@ const SCHEMA: &str = "flashloom-keys-1";
 
 const LIST: &str = "keys.json";
 
-/// The keys of studies.
+/// The runs of studies with the files of their keys, as `study --keys` writes them.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[schemars(title = SCHEMA)]
 pub struct KeyList {

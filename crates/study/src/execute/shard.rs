@@ -21,7 +21,7 @@ use crate::store::Digest;
 /// The largest number of shards that a user may ask for.
 const MOST: u32 = 1_000_000;
 
-/// One of several shards.
+/// A shard and the number of all shards: `K/N` on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     number: NonZeroU32,

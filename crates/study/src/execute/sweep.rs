@@ -58,7 +58,7 @@ pub struct DueRun {
     pub place: String,
     /// The name of the run's device.
     pub device: String,
-    /// The memory that the run needs.
+    /// The predicted memory of the run.
     pub memory: Bytes,
     /// The number of the run's requests, if the study determines it.
     pub requests: Option<u64>,

@@ -16,7 +16,7 @@ use crate::metric::Dimension;
 /// A band whose ends are further apart than this factor counts as open above.
 const OPEN: f64 = 5.0;
 
-/// The sharpness of an expectation.
+/// The sharpness of an expectation: the kind of its condition, and the width of its band.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Sharpness {
     /// The band as a short text, e.g. `at most +10%`, `at least 98.0%`, `10% apart`.

@@ -8,13 +8,13 @@ use workload::generate::RequestRate;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dimension {
-    /// Microseconds.
+    /// A time, in microseconds.
     Time,
     /// Bytes per second.
     Rate,
-    /// Requests per second.
+    /// A rate of requests, per second.
     PerSecond,
-    /// Joules.
+    /// An energy, in joules.
     Energy,
     /// A share of a whole, which is 1.
     Share,

@@ -399,7 +399,7 @@ impl RunResult {
         written(&self.at_rest, &self.after)
     }
 
-    /// The number of blocks erased.
+    /// The number of erase commands in the measurement.
     #[must_use]
     pub fn erases(&self) -> u64 {
         self.after.flash.since(&self.before.flash).op(Op::Erase).commands

@@ -35,7 +35,7 @@ pub enum WarmUp {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Stop {
-    /// At the end of the workload.
+    /// The run ends with the last request of the workload.
     #[default]
     AtEnd,
     /// After this many requests of all flows together. Requests in flight at the end of the warm-up count.

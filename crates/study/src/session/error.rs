@@ -82,14 +82,14 @@ pub enum SessionError {
     Run {
         /// The reason why the run failed.
         error: Box<RunError>,
-        /// The workload or its stage.
+        /// Name of the workload, or of its stage if it has several.
         workload: String,
     },
     /// The counters of a run disagree: a bug of Flashloom.
     Books {
         /// The equations between counters that do not hold.
         error: FailedChecks,
-        /// The workload or its stage.
+        /// Name of the workload, or of its stage if it has several.
         workload: String,
     },
 }

@@ -49,7 +49,7 @@ pub struct Key {
     pub run: RunSpec,
 }
 
-/// The content of a workload.
+/// A workload by its content: its resolved description, or the digest of its trace.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WorkloadKey {
@@ -59,7 +59,7 @@ pub enum WorkloadKey {
     Trace(TraceKey),
 }
 
-/// The content of a trace.
+/// A trace by its name in results and the digest of its file.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceKey {
@@ -74,7 +74,7 @@ pub struct TraceKey {
     pub sha256: Digest,
 }
 
-/// The content of a snapshot.
+/// A snapshot by the digest of its file.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SnapshotKey {

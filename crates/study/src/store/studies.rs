@@ -30,7 +30,7 @@ pub struct StudyPoints {
     pub points: Vec<StudyPoint>,
 }
 
-/// A point of a study with a seed.
+/// A run of a study: a point with a seed, and the digest of its key.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename = "PointOf")]
 pub struct StudyPoint {

@@ -42,7 +42,7 @@ impl Timing {
     }
 }
 
-/// The basis of a prediction.
+/// The earlier runs on which a predicted time is based.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {

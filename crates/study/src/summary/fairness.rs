@@ -25,7 +25,7 @@ pub struct FairnessSummary {
     pub weighted_speedup: Option<f64>,
     /// The harmonic mean of the speed-ups: 1 if no flow is slowed down (Luo, Gummaraju and Franklin, ISPASS 2001).
     pub harmonic_speedup: Option<f64>,
-    /// The comparison of each flow.
+    /// For each flow, its results beside the others compared with its results alone.
     pub flows: Vec<Slowdown>,
 }
 

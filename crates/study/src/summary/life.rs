@@ -25,11 +25,11 @@ pub struct LifePointSummary {
     /// Bytes programmed per byte written since the previous point; missing if nothing was written since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
-    /// The number of blocks that had failed.
+    /// The number of blocks that had failed up to this point.
     pub failed_blocks: u64,
     /// The share of the spare blocks that was left.
     pub spare_left: f64,
-    /// The mean number of erases of a block.
+    /// The mean erase count of all blocks.
     pub mean_erases: f64,
     /// The most erases of a block.
     pub max_erases: u32,
@@ -64,7 +64,7 @@ pub struct LifeSummary {
     pub failed_blocks: u64,
     /// The share of the spare blocks that is left at the end (metric `life.spare`).
     pub spare_left: f64,
-    /// The failure of the first block.
+    /// The milestone at which the first block failed; missing if none did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_failure: Option<LifeMilestone>,
     /// The moment at which a hundredth of all blocks had failed.

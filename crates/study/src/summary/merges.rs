@@ -17,7 +17,7 @@ pub struct MergeSummary {
     pub log_pages: u64,
     /// The number of times the map was written.
     pub maps: u64,
-    /// The number of pages of flushes without merges.
+    /// The number of pages that flushes logged instead of merging.
     pub flush_pages: u64,
     /// The number of failing blocks replaced by spares.
     pub replaced: u64,

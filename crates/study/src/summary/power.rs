@@ -60,7 +60,7 @@ pub struct OperationalStateSummary {
 pub struct PowerStateSummary {
     /// The number of entries, interrupted ones included.
     pub entries: u64,
-    /// Seconds in the state.
+    /// Simulated seconds that the drive spent in the state.
     pub residency_s: f64,
 }
 

@@ -45,10 +45,10 @@ pub struct RaidSummary {
     pub journal: Option<RaidJournalSummary>,
 }
 
-/// Counters of the journal of a RAID.
+/// Counters of the journal that closes the write hole of a RAID.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct RaidJournalSummary {
-    /// The number of records written.
+    /// The number of records written to the journal.
     pub records: u64,
     /// Bytes written: records with their headers, and tails.
     pub bytes: u64,
@@ -58,7 +58,7 @@ pub struct RaidJournalSummary {
     pub waits: u64,
 }
 
-/// Counters of a drive of a RAID.
+/// Counters of the requests that the RAID sent to one of its drives.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct RaidDriveSummary {
     /// True if the drive has failed, whether or not a spare took its place.

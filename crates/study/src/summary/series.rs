@@ -20,16 +20,16 @@ use crate::validity::is_supported;
 pub struct SeriesSummary {
     /// The length of an interval; the last may be shorter.
     pub interval_us: f64,
-    /// The intervals in order.
+    /// The intervals, in order of time and without gaps.
     pub intervals: Vec<IntervalSummary>,
 }
 
-/// The numbers of one interval of the run.
+/// The numbers of one interval: completed requests, queue depth, busy dies and free blocks.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct IntervalSummary {
-    /// The begin of the interval, from the begin of the measurement.
+    /// The begin of the interval in microseconds, from the begin of the measurement.
     pub from_us: f64,
-    /// The end of the interval.
+    /// The end of the interval in microseconds, from the begin of the measurement.
     pub to_us: f64,
     /// The requests completed in the interval, by kind; only kinds with at least one.
     #[serde(deserialize_with = "name::values")]

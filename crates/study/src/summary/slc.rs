@@ -71,7 +71,7 @@ pub struct EraseRange {
     pub blocks: u32,
     /// The least erase count.
     pub min: u32,
-    /// The mean erase count.
+    /// The mean erase count of the blocks.
     pub mean: f64,
     /// The greatest erase count.
     pub max: u32,

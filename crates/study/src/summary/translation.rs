@@ -36,7 +36,7 @@ pub struct TranslationSummary {
     pub failed_zones: u64,
     /// The number of units that could not be read when they were to be copied.
     pub lost_units: u64,
-    /// The number of units that mounts read.
+    /// The number of mapping units that mounts read to rebuild the map.
     pub mount_reads: u64,
     /// The number of writes of users that waited for a zone.
     pub stalled_writes: u64,

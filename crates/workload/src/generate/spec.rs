@@ -54,7 +54,7 @@ pub struct GeneratorSpec {
     /// The pauses of a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<ThinkSpec>,
-    /// The times of arrival.
+    /// The times of arrival of requests; a closed loop has none.
     pub arrivals: ArrivalSpec,
     /// The streams, interleaved at random by their shares.
     #[serde(rename = "stream")]
@@ -144,13 +144,13 @@ pub struct StreamSpec {
     /// Sizes of all kinds of requests without a histogram of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sizes: Vec<SizeSpec>,
-    /// Sizes of reads, instead of `sizes`.
+    /// The histogram of the sizes of reads, instead of `sizes`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub read_sizes: Vec<SizeSpec>,
-    /// Sizes of writes, instead of `sizes`.
+    /// The histogram of the sizes of writes, instead of `sizes`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub write_sizes: Vec<SizeSpec>,
-    /// Sizes of discards, instead of `sizes`.
+    /// The histogram of the sizes of discards, instead of `sizes`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub discard_sizes: Vec<SizeSpec>,
     /// The address pattern of the stream, e.g. uniform, Zipf or hot and cold.
@@ -246,7 +246,7 @@ pub enum AddressSpec {
         #[serde(default = "yes")]
         scrambled: bool,
     },
-    /// Hot and cold address units.
+    /// Hot and cold address units: the hot units have their own share of the requests.
     HotCold {
         /// The share of address units that are hot.
         hot_space: Ratio,
@@ -258,7 +258,7 @@ pub enum AddressSpec {
     },
     /// Consecutive zones, each with its own share of the requests.
     Zoned {
-        /// The zones in order of address.
+        /// The zones in order of address, which fill the region.
         zones: Vec<ZoneSpec>,
         /// True to spread each zone's address units over the region; otherwise every zone is contiguous.
         #[serde(default)]
@@ -266,7 +266,7 @@ pub enum AddressSpec {
     },
     /// Zones at equal distances. One zone at a time receives requests; the first one follows the last.
     Strided {
-        /// The length of a zone.
+        /// The length of each zone.
         zone: Bytes,
         /// The distance from the start of a zone to the start of the next.
         step: Bytes,
@@ -309,7 +309,7 @@ impl StrideOrder {
     }
 }
 
-/// A zone of the region.
+/// A zone: its share of the region, and its share of the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ZoneSpec {

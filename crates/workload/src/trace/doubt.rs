@@ -40,7 +40,7 @@ pub enum Doubt {
         likely: SizeUnit,
         /// The sign that the other unit fits better.
         sign: SizeSign,
-        /// The format of the trace.
+        /// The format as which the trace is read.
         #[schemars(with = "String")]
         format: Format,
     },
@@ -51,7 +51,7 @@ pub enum Doubt {
         taken: SizeUnit,
         /// The share of addresses that are such multiples.
         share: f64,
-        /// The format of the trace.
+        /// The format as which the trace is read.
         #[schemars(with = "String")]
         format: Format,
     },
@@ -59,7 +59,7 @@ pub enum Doubt {
     Alignment {
         /// The share of requests that do not begin and end at sectors.
         share: f64,
-        /// The format of the trace.
+        /// The format as which the trace is read.
         #[schemars(with = "String")]
         format: Format,
     },
@@ -70,11 +70,11 @@ pub enum Doubt {
     },
     /// The column of addresses: it has few different values.
     Addresses {
-        /// The number of requests surveyed.
+        /// The number of requests at the beginning of the trace that were surveyed.
         requests: u64,
         /// The number of different addresses of these requests.
         distinct: u64,
-        /// The format of the trace.
+        /// The format as which the trace is read.
         #[schemars(with = "String")]
         format: Format,
     },
@@ -83,11 +83,11 @@ pub enum Doubt {
         /// The unit of times that leads to this rate; `None` if the file states it.
         #[schemars(with = "Option<String>")]
         taken: Option<TimeUnit>,
-        /// The number of requests surveyed.
+        /// The number of requests at the beginning of the trace that were surveyed.
         requests: u64,
         /// The time in which the surveyed requests arrive, in seconds.
         span_s: f64,
-        /// The format of the trace.
+        /// The format as which the trace is read.
         #[schemars(with = "String")]
         format: Format,
     },
@@ -96,11 +96,11 @@ pub enum Doubt {
         /// The unit of times that leads to this span; `None` if the file states it.
         #[schemars(with = "Option<String>")]
         taken: Option<TimeUnit>,
-        /// The number of requests surveyed.
+        /// The number of requests at the beginning of the trace that were surveyed.
         requests: u64,
         /// The time in which the surveyed requests arrive, in seconds.
         span_s: f64,
-        /// The format of the trace.
+        /// The format as which the trace is read.
         #[schemars(with = "String")]
         format: Format,
     },
@@ -114,7 +114,7 @@ pub enum Doubt {
         likely: TimeUnit,
         /// The year of the first time, read in the likely unit.
         year: u32,
-        /// The format of the trace.
+        /// The format as which the trace is read.
         #[schemars(with = "String")]
         format: Format,
     },
@@ -122,7 +122,7 @@ pub enum Doubt {
     Order {
         /// The share of times that are earlier than the time before.
         share: f64,
-        /// The format of the trace.
+        /// The format as which the trace is read.
         #[schemars(with = "String")]
         format: Format,
     },
