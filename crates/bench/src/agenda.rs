@@ -12,12 +12,14 @@ pub trait Step: Copy + 'static {
     fn ring(self) -> usize;
 }
 
+/// The end of a step of a request, at its time.
 #[derive(Clone, Copy, Debug)]
 pub struct AgendaEvent<S> {
     /// Time in picoseconds.
     pub at: u64,
     /// The step that ends at this time.
     pub step: S,
+    /// The number of the request whose step ends.
     pub request: u32,
 }
 

@@ -32,6 +32,7 @@ impl Spread {
 /// A measurement with its goal.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
+    /// Name of the row; `--row` selects rows by a part of their names.
     pub name: String,
     /// Unit of measure of `value`.
     pub unit: &'static str,

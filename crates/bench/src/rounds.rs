@@ -20,6 +20,7 @@ pub trait Load {
         timed(|| self.slice(requests))
     }
 
+    /// A remark on the load, for the report.
     fn note(&self) -> String;
 }
 
