@@ -29,31 +29,7 @@ pub(crate) fn explain(
     what_if: Option<Option<NonZeroUsize>>,
     results: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let pipe = std::iter::once(&args.workload).chain(args.issue.flow.iter().map(|flow| &flow.workload));
-    if what_if.is_some() && pipe.clone().any(|path| path.as_os_str() == "-") {
-        let remedy = "keep it in a file";
-        return Err(Failure::Input(format!("--what-if: runs the workload again, and standard input ends; {remedy}")));
-    }
-    if args.output.timeline.is_some() {
-        let remedy = "give --timeline to `flashloom run`";
-        return Err(Failure::Input(format!("explain writes no timeline; {remedy}")));
-    }
-    if args.issue.fairness {
-        let remedy = "leave out --fairness, or give it to `flashloom run`";
-        return Err(Failure::Input(format!("explain compares no flow with itself alone; {remedy}")));
-    }
-    if args.output.series.is_some() {
-        let remedy = "leave out --series, or give it to `flashloom run`";
-        return Err(Failure::Input(format!("explain prints no course of the run; {remedy}")));
-    }
-    if let Some(option) = args.store.given() {
-        let remedy = format!("leave out {option}");
-        return Err(Failure::Input(format!("explain shows one run, and keeps no result; {remedy}")));
-    }
-    if args.seeds > 1 {
-        let remedy = "leave out --seeds, or give it to `flashloom run`";
-        return Err(Failure::Input(format!("explain shows the requests of one run; {remedy}")));
-    }
+    refuse(args, what_if.is_some())?;
     let watch = match request {
         Some(_) => Watch::default().journeys(request),
         None => Watch::default().explaining(),
@@ -104,6 +80,36 @@ pub(crate) fn explain(
     };
     print(results, &text)?;
     args.failures.check(&runs)
+}
+
+/// Refuses options of `flashloom run` that `explain` does not know.
+fn refuse(args: &RunArgs, is_what_if: bool) -> Result<(), Failure> {
+    let mut pipe = std::iter::once(&args.workload).chain(args.issue.flow.iter().map(|flow| &flow.workload));
+    if is_what_if && pipe.any(|path| path.as_os_str() == "-") {
+        let remedy = "keep it in a file";
+        return Err(Failure::Input(format!("--what-if: runs the workload again, and standard input ends; {remedy}")));
+    }
+    if args.output.timeline.is_some() {
+        let remedy = "give --timeline to `flashloom run`";
+        return Err(Failure::Input(format!("explain writes no timeline; {remedy}")));
+    }
+    if args.issue.fairness {
+        let remedy = "leave out --fairness, or give it to `flashloom run`";
+        return Err(Failure::Input(format!("explain compares no flow with itself alone; {remedy}")));
+    }
+    if args.output.series.is_some() {
+        let remedy = "leave out --series, or give it to `flashloom run`";
+        return Err(Failure::Input(format!("explain prints no course of the run; {remedy}")));
+    }
+    if let Some(option) = args.store.given() {
+        let remedy = format!("leave out {option}");
+        return Err(Failure::Input(format!("explain shows one run, and keeps no result; {remedy}")));
+    }
+    if args.seeds > 1 {
+        let remedy = "leave out --seeds, or give it to `flashloom run`";
+        return Err(Failure::Input(format!("explain shows the requests of one run; {remedy}")));
+    }
+    Ok(())
 }
 
 /// Runs the device as it is and with each change.

@@ -149,28 +149,26 @@ fn perform(
     let mut page = args.report.as_deref().map(|path| outputs.file("--report", path, Kind::Page)).transpose()?;
     let mut junit = also.junit.as_deref().map(|path| outputs.file("--junit", path, Kind::JUnit)).transpose()?;
     let program = program();
-    let outcomes = plans
-        .into_iter()
-        .map(|mut plan| {
-            let failed = |error: ExecuteError| Failure::study(&error);
-            if elsewhere.is_none() {
-                execute::keep_pipes(&mut plan).map_err(failed)?;
+    let outcomes = plans.into_iter().map(|mut plan| {
+        let failed = |error: ExecuteError| Failure::study(&error);
+        if elsewhere.is_none() {
+            execute::keep_pipes(&mut plan).map_err(failed)?;
+        }
+        execute::doubts(&plan).map_err(failed)?.iter().for_each(note);
+        tell.done(|| planned(&plan, args.jobs));
+        let bar = Bar::steps(&format!("study {}", plan.spec.name), tell);
+        match elsewhere {
+            None => {
+                let step = |done, all| bar.step(done, all);
+                execute::run_in(plan, &program, args.jobs, result_store.as_ref(), &step).map_err(failed)
             }
-            execute::doubts(&plan).map_err(failed)?.iter().for_each(note);
-            tell.done(|| planned(&plan, args.jobs));
-            let bar = Bar::steps(&format!("study {}", plan.spec.name), tell);
-            match elsewhere {
-                None => {
-                    let step = |done, all| bar.step(done, all);
-                    execute::run_in(plan, &program, args.jobs, result_store.as_ref(), &step).map_err(failed)
-                }
-                Some((workers, on)) => {
-                    let sweep = Sweep::new(plan, store.clone(), args.jobs, Box::new(|said| note(said)));
-                    Ok(workers.run(sweep.map_err(failed)?, on, Box::new(move |done, all| bar.step(done, all)))?)
-                }
+            Some((workers, on)) => {
+                let sweep = Sweep::new(plan, store.clone(), args.jobs, Box::new(|said| note(said)));
+                Ok(workers.run(sweep.map_err(failed)?, on, Box::new(move |done, all| bar.step(done, all)))?)
             }
-        })
-        .collect::<Result<Vec<StudyOutcome>, Failure>>()?;
+        }
+    });
+    let outcomes = outcomes.collect::<Result<Vec<StudyOutcome>, Failure>>()?;
     from_store(store.as_ref(), &outcomes);
     let claims = execute::claims(&outcomes);
     let shown = study_report::page(&program, &outcomes, &claims, if points { Charts::Each } else { Charts::Figures });
@@ -206,6 +204,11 @@ fn perform(
         let (claims, studies, took) = (claims.len(), outcomes.len(), start.elapsed().as_secs_f64());
         say(format_args!("{claims} claims of {studies} studies in {took:.1}s"));
     }
+    unexpected(&outcomes, &claims)
+}
+
+/// Fails if claims do not hold as their studies expect, or if too many requests of a point have failed.
+fn unexpected(outcomes: &[StudyOutcome], claims: &[Claim]) -> Result<(), Failure> {
     let all = |verdict| claims.iter().filter(move |claim| claim.verdict == verdict).map(|claim| claim.id.as_str());
     let lists = [
         ("claims that fail without a stated reason", Verdict::Fails),
@@ -217,7 +220,7 @@ fn perform(
         .filter(|(_, ids)| !ids.is_empty())
         .map(|(said, ids)| format!("{said}: {}", ids.join(", ")))
         .collect();
-    for (study, points) in unsound(&outcomes) {
+    for (study, points) in unsound(outcomes) {
         said.push(format!(
             "study {study}: more than {} of the requests failed at {} (failures = \"expected\" in the study accepts that)",
             percent(MOST_FAILED),

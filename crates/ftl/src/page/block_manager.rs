@@ -332,6 +332,7 @@ impl BlockManager {
     }
 
     /// Notes a failed program: the pool writes nothing more to the superblock, empties it and retires it.
+    #[cold]
     pub(super) fn fail(&mut self, pool: u32, superblock: SuperblockId) {
         self.table.set_failing(superblock, true);
         let streams = if self.planted.is(Sabotage::CopiesGoOn) { 1 } else { usize::MAX };

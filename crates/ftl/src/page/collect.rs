@@ -77,6 +77,7 @@ impl PageFtl {
         }
     }
 
+    #[inline(never)]
     pub(super) fn copy_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let mut pools = None;
         let lost = self.blocks.lost_reads(flash, list);
@@ -150,6 +151,7 @@ impl PageFtl {
         }
     }
 
+    #[inline(never)]
     pub(super) fn erase_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let handle = flash.backend.list(list).first().expect("an erase");
         let command = flash.backend.command(handle);

@@ -131,6 +131,7 @@ impl Preconditioning for PageFtl {
 
 impl PageFtl {
     /// At a mount: begins to move data that has lost its protection by parity.
+    #[cold]
     pub(super) fn move_unprotected(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         for pool in 0..self.blocks.pools.len() as u32 {
             let unprotected = !self.blocks.pools[pool as usize].gc.unprotected.is_empty();

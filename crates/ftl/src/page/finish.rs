@@ -49,6 +49,7 @@ impl PageFtl {
         }
     }
 
+    #[inline(never)]
     fn load_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let command = flash.backend.list(list).first().expect("a read");
         let (_, slot) = flash.backend.slot(command, 0);
@@ -58,6 +59,7 @@ impl PageFtl {
         self.unpin(flash, owners, self.blocks.layout.locate(slot.psn).0);
     }
 
+    #[inline(never)]
     fn patrol_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let command = flash.backend.list(list).first().expect("a read");
         let (_, slot) = flash.backend.slot(command, 0);
@@ -66,6 +68,7 @@ impl PageFtl {
         self.unpin(flash, owners, self.blocks.layout.locate(slot.psn).0);
     }
 
+    #[inline(never)]
     fn parity_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let mut pool = None;
         self.blocks.lose_parity_of_lost(flash, list);
@@ -129,6 +132,7 @@ impl PageFtl {
         flash.backend.release(list);
     }
 
+    #[inline(never)]
     fn write_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let lost = self.blocks.lost_reads(flash, list);

@@ -114,6 +114,7 @@ impl PageFtl {
     }
 
     /// Continues the list that waits for these reads: the slots from which its lost slots are rebuilt have been read.
+    #[inline(never)]
     pub(super) fn rebuild_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, reads: Handle<List>) {
         let at = self.rebuilding.iter().position(|rebuild| rebuild.reads == reads).expect("a list waits for it");
         let Rebuild { list, slots, .. } = self.rebuilding.swap_remove(at);

@@ -496,6 +496,7 @@ impl Writer {
     }
 
     /// Queues a mapping unit of a failed program in its pool. A translation page is never queued in a data pool.
+    #[cold]
     pub(super) fn write_again(&mut self, blocks: &mut BlockManager, mapping: &Mapping, pool: u32, unit: PageWrite) {
         let at_home = mapping.kind_of(unit.lpn) == blocks.kind_in(pool);
         if at_home {

@@ -138,6 +138,7 @@ impl BlockManager {
 
     /// Withdraws a failed program from the parity of its stripe, if that parity is still in RAM: it then covers only
     /// data that is on flash. The stripe ends with its programs that are under way.
+    #[cold]
     pub(in crate::page) fn withdraw(&mut self, flash: &Flash<'_>, superblock: SuperblockId, program: Handle<Command>) {
         let assembles = self.is_under_assembly(flash, superblock);
         let (Some(parity), Some(striping)) = (&mut self.parity, &self.layout.striping) else { return };

@@ -272,6 +272,7 @@ impl Mapping {
     }
 
     /// Notes that a page of a checkpoint has been programmed.
+    #[cold]
     pub(in crate::page) fn checkpoint_stored(
         &mut self,
         blocks: &mut BlockManager,

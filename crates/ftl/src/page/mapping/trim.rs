@@ -339,6 +339,7 @@ impl Mapping {
     }
 
     /// Handles a trim page that has been programmed: its discards are durable.
+    #[inline(never)]
     pub(in crate::page) fn trim_stored(
         &mut self,
         blocks: &mut BlockManager,

@@ -11,7 +11,7 @@ use crate::state::{Durability, State, StateDir};
 fn options(dir: &std::path::Path, more: &str) -> EngineOptions {
     let device = small(more);
     let dir = StateDir::lock(dir, &device.resolved).unwrap_or_else(|error| panic!("{error}"));
-    let keep = PersistenceSettings { dir, durability: Durability::Machine, on_finding: None };
+    let keep = PersistenceSettings { dir, durability: Durability::Machine, on_notice: None };
     EngineOptions { pace: Pace::Max, keep: Some(keep), ..EngineOptions::new(device) }
 }
 
