@@ -153,7 +153,7 @@ impl Channel {
         (handle, TransferLoad { time: self.meter.end(now), bytes: std::mem::take(&mut self.bytes) })
     }
 
-    /// The number of the slot behind those that cross in the next transfer of a program: one page if a host read waits,
+    /// The end of the slots that cross in the next transfer of a program, as an index: one page if a host read waits,
     /// otherwise all remaining pages. `None` if the data does not cross page by page.
     #[inline]
     pub(super) fn pages_to_cross(&self, rules: &Rules, command: &Command) -> Option<u32> {

@@ -17,7 +17,7 @@ pub(crate) struct Layout {
     pub(crate) superchips: u32,
     /// Sectors in a row of all chips of a gang.
     pub(crate) sectors: u32,
-    /// Pages in a block: as many rows of a superblock are in each die.
+    /// Pages in a block; also the number of a superblock's rows in each die.
     pub(crate) pages: u32,
     /// Physical superblocks of a superchip.
     pub(crate) superblocks: u32,

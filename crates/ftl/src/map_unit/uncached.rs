@@ -53,7 +53,7 @@ pub(crate) struct UncachedMap {
     layout: MapLayout,
     service: ConditionalCost<Span>,
     pages: Vec<Page>,
-    /// Pages in service, and the time at which each ends.
+    /// Pages in service, with the time at which the service of each ends.
     due: BinaryHeap<Reverse<(Time, u32)>>,
     /// Idle pages with a waiting question.
     idle: Vec<u32>,

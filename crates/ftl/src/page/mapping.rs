@@ -246,8 +246,8 @@ impl Mapping {
         true
     }
 
-    /// The old place of a partly written mapping unit, whose other sectors are read there. The map unit has already
-    /// answered.
+    /// The old place of a partly written mapping unit, from which its other sectors are read; called after the map
+    /// unit's answer.
     pub(super) fn rest_of(&self, unit: &PageWrite) -> Option<Psn> {
         match (&self.l2p, unit.old_place) {
             (L2p::Ram(map), _) => map.get(unit.lpn),

@@ -178,8 +178,8 @@ impl Density {
         }
     }
 
-    /// The change of mode that comes before any other fold: of a frequent logical block, or, if SLC mode has no room,
-    /// of a rare one that makes room.
+    /// The next change of mode, which precedes all other folds: a frequent logical block enters SLC mode, or a rare one
+    /// leaves it to make room.
     pub(super) fn next_change(
         &mut self,
         has_log: impl Fn(u32) -> bool,

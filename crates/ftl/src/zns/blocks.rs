@@ -54,7 +54,7 @@ impl Blocks {
         &mut self.members[zone as usize * self.of_zone..][..self.of_zone]
     }
 
-    /// A superblock of a zone, which must have its superblocks.
+    /// A superblock of a zone; the zone must hold superblocks.
     #[inline]
     pub(super) fn member(&self, zone: u32, member: u32) -> SuperblockId {
         self.members[zone as usize * self.of_zone + member as usize].expect("a zone with data has its superblocks")
