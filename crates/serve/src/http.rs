@@ -74,7 +74,7 @@ impl std::error::Error for HttpError {}
 pub(crate) struct Question {
     pub(crate) method: Method,
     pub(crate) path: String,
-    /// The token in the request's header.
+    /// The value of the header [`TOKEN`]; `None` without this header.
     pub(crate) token: Option<String>,
 }
 

@@ -112,7 +112,7 @@ impl Mapping {
         }
     }
 
-    /// True if the map may point to a place of a mapping unit, now or after answers that are to come.
+    /// True if the map may point to a place of a mapping unit, now or after pending answers.
     pub(crate) fn may_hold(&self, lpn: Lpn, media: &Media) -> bool {
         match &self.l2p {
             L2p::Ram(map) => map.get(lpn).is_some(),

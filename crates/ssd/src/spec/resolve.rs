@@ -397,7 +397,7 @@ impl Spec {
     }
 }
 
-/// The SLC array as the FTL needs to know it.
+/// The properties of the SLC array that the FTL uses.
 fn array_of(slc_array: &ResolvedSlcArray) -> Array {
     Array {
         geometry: slc_array.geometry.clone(),

@@ -126,7 +126,7 @@ impl MapClient {
         self.questions.close(ticket)
     }
 
-    /// True if an answer that is to come may free or take space.
+    /// True if a pending answer may free or take space.
     pub(in crate::page) const fn awaits_answers(&self) -> bool {
         self.questions.changes > 0
     }
