@@ -7,9 +7,9 @@ use std::fmt;
 pub struct Fault {
     /// The key, e.g. `ftl.gc.start`.
     pub path: String,
-    /// The fault in words.
+    /// The fault in words, without the key and without a full stop.
     pub message: String,
-    /// The remedy in words.
+    /// The remedy in words, as an imperative: "use two blocks or more".
     pub remedy: String,
 }
 

@@ -6,7 +6,7 @@ use crate::units::{Lba, Sectors};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum IoKind {
-    /// Reads an extent.
+    /// Reads the sectors of an extent.
     Read,
     /// Writes an extent.
     Write,
@@ -146,12 +146,12 @@ impl PlacementId {
 pub struct Io {
     /// The kind of request.
     pub kind: IoKind,
-    /// The first sector; zero for a flush and for the update of a handle, that of the zone for an append and for zone
-    /// management, and a sector of the last mapping unit of the range for a flush of a random write area.
+    /// The first sector; zero for a flush and the update of a handle; the first sector of the zone for an append and
+    /// zone management; a sector of the range's last mapping unit for a flush of a random write area.
     pub start: Lba,
     /// The number of sectors; zero only for a flush, for zone management and for the update of a handle.
     pub sectors: Sectors,
-    /// The placement identifier of a write, or that of the handle that is updated.
+    /// The placement identifier of a write, or of the handle that is updated.
     pub placement: PlacementId,
 }
 

@@ -5,21 +5,21 @@ use std::collections::VecDeque;
 
 /// The end of a step of a request. Each kind of step has a ring of its own.
 pub trait Step: Copy + 'static {
-    /// All kinds of steps; of events at the same time, those of the last kind come first.
+    /// All kinds of steps; of events at the same time, events of the last kind come first.
     const ALL: &'static [Self];
 
     /// Returns the position of the kind in [`Self::ALL`].
     fn ring(self) -> usize;
 }
 
-/// A scheduled event.
+/// The end of a step of a request, at its time.
 #[derive(Clone, Copy, Debug)]
 pub struct AgendaEvent<S> {
     /// Time in picoseconds.
     pub at: u64,
     /// The step that ends at this time.
     pub step: S,
-    /// Number of the request.
+    /// The number of the request whose step ends.
     pub request: u32,
 }
 

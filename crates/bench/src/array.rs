@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use crate::reads::{CHANNELS, CHIPS};
 
-/// The number of superblocks of a chip, of two blocks each, and of their pages of 4 KiB.
+/// Superblocks of a chip, each of two blocks; the next constant counts a superblock's pages of 4 KiB.
 const BLOCKS: u32 = 64;
 pub(crate) const PAGES: u32 = 512;
 const CHIP_PAGES: u32 = BLOCKS * PAGES;
@@ -29,7 +29,7 @@ pub(crate) enum Wants {
 #[derive(Clone, Debug)]
 struct Logs {
     free: VecDeque<u32>,
-    /// The next page of the log of writes and of that of copies; [`NOWHERE`] without an open block.
+    /// The next page of the log of writes, and of the log of copies; [`NOWHERE`] without an open block.
     open: [u32; 2],
 }
 
@@ -112,7 +112,6 @@ impl PageArray {
         self.filled[(to / PAGES) as usize] += count;
     }
 
-    /// Returns the mapping unit of a page.
     #[inline]
     pub(crate) fn unit(&self, page: u32) -> u32 {
         self.units[page as usize]

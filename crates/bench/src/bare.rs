@@ -19,7 +19,6 @@ struct Bare {
 }
 
 impl Bare {
-    /// Starts the bare loop with this agenda.
     fn start(agenda: &str) -> Self {
         let beside = std::env::current_exe().map(|path| path.with_file_name("floor"));
         let path = beside.unwrap_or_else(|error| panic!("the path of this program: {error}"));

@@ -81,7 +81,7 @@ struct BufferEntry {
     unit: u32,
     /// The next entry of the same chain in the index.
     next: u32,
-    /// `sent`: the unit is on its way to flash. `again`: it was written again since then.
+    /// `sent`: the unit is on its way to flash. `again`: the host has written the unit since.
     sent: bool,
     again: bool,
 }
@@ -270,7 +270,7 @@ impl<A: Agenda<BufferStep>> BufferedWrites<A> {
         }
     }
 
-    /// Sends a program to the next chip that has space. Returns false if there is none.
+    /// Sends a program to the next chip that has space. Returns false if no chip has space.
     fn write_back(&mut self) -> bool {
         for _ in 0..ALL_CHIPS {
             let chip = self.turn;
@@ -323,7 +323,7 @@ impl<A: Agenda<BufferStep>> BufferedWrites<A> {
         self.agenda.push(self.now + time, BufferStep::Transferred, operation);
     }
 
-    /// Frees a chip after an operation, and begins the next one.
+    /// Frees a chip after an operation, and begins the next operation.
     #[inline]
     fn leave(&mut self, chip: u32) {
         if let Some(next) = self.chips[chip as usize].server.leave(&mut self.operations) {

@@ -23,7 +23,7 @@ pub struct PrintedRow {
     pub name: String,
     /// Unit of measure of the value.
     pub unit: String,
-    /// Measured value.
+    /// The measured value over the slices, in `unit`.
     pub value: Value,
 }
 
@@ -110,7 +110,7 @@ impl Samples {
 pub struct Runs(Vec<Samples>);
 
 impl Runs {
-    /// Adds the rows of a run.
+    /// Adds the rows of a further run of the build.
     pub fn add(&mut self, rows: Vec<PrintedRow>) {
         for PrintedRow { name, unit, value } in rows {
             match self.0.iter_mut().find(|samples| samples.name == name && samples.unit == unit) {

@@ -57,7 +57,7 @@ struct Args {
     in_step: bool,
 }
 
-/// The sections of the bench.
+/// The sections of the bench, as `--only` names them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum BenchSection {
     /// Memory and time of a large drive

@@ -2,7 +2,6 @@
 
 use std::fs;
 
-/// Returns the number of resident bytes.
 pub(crate) fn resident() -> Option<u64> {
     status("VmRSS:")
 }
@@ -18,7 +17,7 @@ pub(crate) fn peak() -> Option<u64> {
     status("VmHWM:")
 }
 
-/// Resets the peak to the bytes that are resident now. If the system refuses, the peak stays that of the whole process,
+/// Resets the peak to the bytes that are resident now. If the system refuses, the peak stays the whole process's peak,
 /// which can only make a result look worse.
 pub(crate) fn forget_peak() {
     let _ = fs::write("/proc/self/clear_refs", "5");

@@ -46,7 +46,7 @@ impl RunningBench {
         Ok(Self { command, child, to, says, said: String::new() })
     }
 
-    /// Waits until the next slice may begin. Returns false if there is none.
+    /// Waits until the next slice may begin. Returns false if all slices are done.
     fn is_ready(&mut self) -> Result<bool, ComparisonFailure> {
         loop {
             let mut line = String::new();
@@ -90,7 +90,7 @@ const IN_STEP: &str = "--in-step";
 /// The way in which the benches of a pair run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// At the same time on one core, and each slice together with that of the other.
+    /// At the same time on one core, and each slice together with the other bench's slice.
     InStep,
     /// At the same time on one core, because the bench of the base has no option to run in step.
     AtOnce,

@@ -12,7 +12,7 @@ impl Random {
         Self(seed)
     }
 
-    /// Draws the next number.
+    /// Draws the next 64 random bits (xorshift).
     #[inline]
     pub const fn draw(&mut self) -> u64 {
         self.0 ^= self.0 << 13;

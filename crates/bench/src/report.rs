@@ -6,11 +6,11 @@ use serde::Serialize;
 /// The least, the median and the largest of several samples.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Spread {
-    /// The smallest sample.
+    /// The smallest sample, in the unit of the row.
     pub min: f64,
     /// The middle sample; of an even number, the upper of the two.
     pub median: f64,
-    /// The largest sample.
+    /// The largest sample, in the unit of the row.
     pub max: f64,
 }
 
@@ -32,7 +32,7 @@ impl Spread {
 /// A measurement with its goal.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// Name of the measurement.
+    /// Name of the row; `--row` selects rows by a part of their names.
     pub name: String,
     /// Unit of measure of `value`.
     pub unit: &'static str,

@@ -20,11 +20,10 @@ pub trait Load {
         timed(|| self.slice(requests))
     }
 
-    /// Returns a note on the load for the report.
+    /// A remark on the load, for the report.
     fn note(&self) -> String;
 }
 
-/// The base of a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RatioBase {
     /// The bare event loop.
@@ -97,7 +96,7 @@ pub struct Plan<'a> {
     pub rounds: u32,
     /// Text that the names of measured rows contain.
     pub row: &'a str,
-    /// True if each slice waits for that of another bench, and is a single piece.
+    /// True if each slice waits for a slice of another bench, and is a single piece.
     pub in_step: bool,
 }
 
@@ -200,7 +199,7 @@ impl Contestant {
         self.load.measured(self.requests / pieces)
     }
 
-    /// Records a slice. Returns false for the first one, which does not count.
+    /// Records a slice. Returns false for the first slice, which does not count.
     fn take(&mut self, slice: Slice) -> bool {
         if self.first.is_none() {
             self.first = Some(slice.cpu);
@@ -269,8 +268,8 @@ pub fn run(entries: Vec<NamedLoad>, plan: Plan<'_>, bare: impl FnOnce() -> Box<d
     contestants.iter().map(|contestant| contestant.row(RatioBase::First)).collect()
 }
 
-/// Measures all loads, whose pieces alternate with those of both bare loops, one with a heap and one with rings. Shares
-/// refer to the loop with a heap.
+/// Measures all loads, whose pieces alternate with pieces of both bare loops, one with a heap and one with rings.
+/// Shares refer to the loop with a heap.
 pub fn run_beside_loops(
     entries: Vec<NamedLoad>,
     plan: Plan<'_>,

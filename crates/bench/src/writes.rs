@@ -66,7 +66,6 @@ impl Waits for WriteOperation {
     }
 }
 
-/// A chip with its collector.
 #[derive(Clone, Debug)]
 struct Chip {
     server: Server,
@@ -155,7 +154,7 @@ impl<A: Agenda<WriteStep>> Writes<A> {
         }
     }
 
-    /// Frees a chip after an operation, and begins the next one.
+    /// Frees a chip after an operation, and begins the next operation.
     #[inline]
     fn leave(&mut self, chip: u32) {
         if let Some(next) = self.chips[chip as usize].server.leave(&mut self.operations) {

@@ -2,7 +2,7 @@
 //!
 //! The FTL builds a [`List`] of commands with dependencies, submits it, and gets it back when it is finished. In
 //! between, the list waits for a controller, its commands wait for their dies, and their data waits for the channel.
-//! [`Arbitration`] decides which of the waiting ones goes first.
+//! [`Arbitration`] decides which waiting command or data goes first.
 
 mod account;
 mod build;
@@ -125,9 +125,9 @@ pub enum Event {
     },
     /// A phase of page copies ends.
     Copies {
-        /// The number of the set of copies.
+        /// Index of the set among the sets of copies under way.
         set: u32,
-        /// The number of the set's event. The backend drops an event that a later one has replaced.
+        /// The number of the set's event. The backend drops an event that a later event has replaced.
         generation: u16,
     },
     /// A window of the power cap begins, and some operation waits for it.
@@ -166,7 +166,7 @@ pub struct Backend {
 }
 
 impl Backend {
-    /// A backend over `media`.
+    /// Creates the backend of `media`; all dies and channels are idle.
     #[must_use]
     pub fn new(media: Media, config: &Config) -> Self {
         let geometry = media.geometry();
@@ -245,7 +245,7 @@ impl Backend {
         &mut self.media
     }
 
-    /// True if commands of collection go before those of the host at the dies.
+    /// True if commands of collection go before commands of the host at the dies.
     #[must_use]
     #[inline]
     pub const fn collects_first(&self) -> bool {
@@ -276,7 +276,7 @@ impl Backend {
         self.observer.as_deref()
     }
 
-    /// The observer, to notify it.
+    /// The attached observer, for callers that report events to the observer; `None` if there is none.
     #[inline]
     pub fn observer_mut(&mut self) -> Option<&mut dyn Observer> {
         self.observer.as_deref_mut()
@@ -309,7 +309,7 @@ impl Backend {
         self.rules.timed
     }
 
-    /// The most slots of a command: those of a row, or of all rows of a word line.
+    /// The most slots of a command: the slots of a row, or of all rows of a word line.
     #[must_use]
     pub const fn slots_per_command(&self) -> u32 {
         self.table.slots_per_command

@@ -41,13 +41,13 @@ pub struct FlashSpec {
     /// Width of a channel in bits, a multiple of 8.
     #[serde(default = "eight")]
     pub width: u32,
-    /// Data rate of one 8-bit lane; that of the part if missing. `1200MT/s` is `1200MB/s`: a lane of 8 bits moves one
+    /// Data rate of one 8-bit lane; the part's rate if missing. `1200MT/s` is `1200MB/s`: a lane of 8 bits moves one
     /// byte a transfer, and a wider channel has several lanes.
     #[serde(default, deserialize_with = "LaneRate::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<LaneRate>")]
     pub lane_rate: Option<Rate>,
-    /// Raw size of the whole array, which sets the blocks in a plane; instead of `blocks`. It stays the same for any
-    /// number of channels and chips.
+    /// Raw size of the whole array, which sets the blocks in a plane; instead of `blocks`. Changes of `channels` and
+    /// `chips` leave the size as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
     /// Blocks in a plane; the part's if missing.
@@ -62,7 +62,7 @@ pub struct FlashSpec {
     /// Dies in a chip; the part's if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dies: Option<u32>,
-    /// Whether one command works on all planes of a die; if missing, it does so if the part supports it.
+    /// Whether one command works on all planes of a die; if missing, only if the part supports multi-plane commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multi_plane: Option<bool>,
     /// Whether consecutive pages of one list are read and programmed in cache mode, if the part supports it.
@@ -94,7 +94,7 @@ pub struct FlashSpec {
     /// The way in which a controller learns that an array is done.
     #[serde(default, skip_serializing_if = "is_default")]
     pub completion: Completion,
-    /// Error correction of data that is read; if missing, it takes no time.
+    /// Error correction of data that is read; if missing, decoding takes no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecc: Option<EccSpec>,
     /// Arbitration: the order of waiting lists, commands and transfers.
@@ -103,8 +103,8 @@ pub struct FlashSpec {
     /// Suspension of programs and erases for reads; if missing, every operation of an array works to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspend: Option<SuspendSpec>,
-    /// Reads of single planes, each at its own time; if missing, a die has one operation at a time. A read of several
-    /// planes stays one operation.
+    /// Independent plane reads: planes of a die read at different times. If missing, a die has one operation at a time.
+    /// A read of several planes stays one operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plane_reads: Option<PlaneReadSpec>,
     /// Differences of array times between blocks, and with wear; if missing, all blocks of the part take its times.

@@ -9,7 +9,6 @@ use flashloom::units::{Lpn, Psn, SuperblockId};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LogFtl {
-    /// Pages of a block.
     pages: u32,
     map: Vec<Option<Psn>>,
     /// The number of pages of each block to which the map points.

@@ -25,7 +25,6 @@ struct Segment {
     place: f64,
 }
 
-/// A translation page.
 #[derive(Clone, Debug, Default)]
 struct TranslationPage {
     /// The true entries. The simulator keeps them to check predictions; a drive would read them from the spare area of the page.
@@ -43,7 +42,6 @@ struct TranslationPage {
     last_used: u64,
 }
 
-/// The map unit.
 #[derive(Clone, Debug)]
 pub(crate) struct LearnedMap {
     pages: Vec<TranslationPage>,

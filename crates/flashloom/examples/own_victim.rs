@@ -5,7 +5,7 @@
 use flashloom::ftl::{Candidate, RegisterError, register_victim_policy};
 
 // ANCHOR: policy
-/// Greedy, but a superblock that has just been closed is left alone: the host may still overwrite what it holds.
+/// Greedy, but a superblock that has just been closed is left alone: the host may still overwrite its data.
 fn patient(block: &Candidate<'_>) -> f64 {
     if block.age() < 8 { 0.0 } else { f64::from(block.invalid()) }
 }

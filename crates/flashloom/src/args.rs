@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line: all commands and options, with their help texts.
 
 mod cluster;
 mod compare;
@@ -58,7 +58,7 @@ impl Cli {
         crate::help::with_examples(Self::plain())
     }
 
-    /// The same without examples.
+    /// The command line without examples in its help.
     pub(crate) fn plain() -> clap::Command {
         numbers_are_values(Self::command())
     }
@@ -80,11 +80,11 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Run a workload on a drive and show where the time of its requests went
     Explain {
-        /// Show the life of this request, step by step; requests count from zero in the order of arrival
+        /// Show the life of a request, step by step, by its number in the order of arrival, from 0
         #[arg(long, value_name = "N", value_parser = whole(0, u64::MAX))]
         request: Option<u64>,
-        /// Run the settings that act on the largest parts of the time, each from the same state under the same requests,
-        /// and print what it gains and costs
+        /// Run the settings that act on the largest parts of the time, each from the same state under the same
+        /// requests, and print the gain and the cost of each
         #[arg(long, conflicts_with = "request")]
         what_if: bool,
         /// Run this many settings of --what-if at once; by default one per core. The results do not depend on it
@@ -98,8 +98,8 @@ pub(crate) enum Command {
         /// Study files, or names of studies that come with Flashloom
         #[arg(required = true, value_name = "STUDY")]
         studies: Vec<PathBuf>,
-        /// Run another workload instead of the studies' own: a trace, a generator, or one that comes with Flashloom.
-        /// The claims of the studies hold for their own workload and are left out
+        /// Run another workload instead of the studies' own: a trace, a generator, or a workload that comes with
+        /// Flashloom. The claims of the studies hold for their own workload and are left out
         #[arg(long, value_name = "WORKLOAD")]
         workload: Option<PathBuf>,
         #[command(flatten)]
@@ -133,18 +133,20 @@ pub(crate) enum Command {
     Store(StoreCommand),
     /// Do the run of a key, and print its result as JSON
     Point {
-        /// The key, as `flashloom study --keys` writes it and `flashloom store show DIGEST --key` prints it; a trace of it must be the one of the key
+        /// The file of the key, as `flashloom study --keys` writes it and `flashloom store show DIGEST --key` prints
+        /// it; traces must have the content of which the key has the digest
         #[arg(value_name = "KEY.json")]
         key: PathBuf,
-        /// Take the result from the store in this folder if it is there, or keep it there
+        /// Folder of a store: take the result from the store if the store has it, or else keep the new result in the
+        /// store
         #[arg(long, value_name = "DIR")]
         store: Option<PathBuf>,
     },
     /// Ask or command a drive that is served: its status, its power, its pace
     Ctl(CtlArgs),
-    /// List the studies that come with Flashloom, or print one
+    /// List the studies that come with Flashloom, or print one of them
     Studies {
-        /// Print this study
+        /// Name of a study to print
         name: Option<String>,
         /// Print the list as CSV
         #[arg(long, conflicts_with = "name")]
@@ -158,14 +160,14 @@ pub(crate) enum Command {
         /// Override a key of the device files, e.g. flash.channels=8
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String>,
-        /// Print JSON instead of tables; `flashloom schema` says what is in it
+        /// Print JSON instead of tables; `flashloom schema` describes the keys
         #[arg(long)]
         json: bool,
         /// Print CSV instead of tables: a row for each device, the unit of measure in the names of the columns
         #[arg(long, conflicts_with = "json")]
         csv: bool,
     },
-    /// Cut the power of a recorded run at thousands of moments, and check what each recovered drive holds
+    /// Cut the power of a recorded run at thousands of moments, and check the data of each recovered drive
     Torture(TortureArgs),
     /// Convert a configuration of the simulator MQSim into a device file, and its workloads
     #[command(name = "convert-mqsim")]
@@ -175,7 +177,7 @@ pub(crate) enum Command {
     Trace(TraceCommand),
     /// List the workloads that come with Flashloom, or print one
     Workloads {
-        /// Print this workload
+        /// Name of a workload to print
         name: Option<String>,
         /// Print the list as CSV
         #[arg(long, conflicts_with = "name")]
@@ -184,7 +186,7 @@ pub(crate) enum Command {
     /// List the devices and the NAND parts that come with Flashloom, or print one
     #[command(alias = "parts")]
     Devices {
-        /// Print this device or part
+        /// Name of a device or a part to print
         name: Option<String>,
         /// Print the list as CSV
         #[arg(long, conflicts_with = "name")]
@@ -197,14 +199,14 @@ pub(crate) enum Command {
     },
     /// Write the manual pages of all commands into a directory
     Man {
-        /// The directory; it is made if it is not there
+        /// The directory to write to; created if missing
         dir: PathBuf,
         #[command(flatten)]
         replace: ReplaceArgs,
     },
     /// Print a completion script for a shell
     Completions {
-        /// The shell
+        /// The shell for which the script is written
         shell: Shell,
     },
 }
@@ -285,13 +287,13 @@ pub(crate) struct RunArgs {
 /// Where the claims of studies go.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ClaimArgs {
-    /// Write the claims as JUnit XML, which Jenkins, GitLab and others show: a test case for each claim, skipped with the
-    /// reason if it differs for a known one
+    /// Write the claims as JUnit XML, which Jenkins and GitLab show: a test case for each claim. A claim that differs
+    /// for a known reason is skipped with the reason
     #[arg(long, value_name = "FILE.xml")]
     pub(crate) junit: Option<PathBuf>,
 }
 
-/// How studies run, and where their results go.
+/// The options of commands that run studies.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct StudyArgs {
     /// Check in every run that every read returns the newest completed write of each sector
@@ -306,7 +308,7 @@ pub(crate) struct StudyArgs {
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<Bytes>,
 
-    /// Print JSON instead of tables; `flashloom schema` describes it
+    /// Print JSON instead of tables; `flashloom schema` describes the keys
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -315,8 +317,8 @@ pub(crate) struct StudyArgs {
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
 
-    /// Write the results into a directory: study.json, claims.txt, report.html, and the points of each study
-    /// as Parquet. They replace an earlier result; other files in the directory stay
+    /// Write the results into a directory: study.json, claims.txt, report.html, and the points of each study as
+    /// Parquet. Files of an earlier result are replaced; other files in the directory stay
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
@@ -327,7 +329,7 @@ pub(crate) struct StudyArgs {
     #[command(flatten)]
     pub(crate) replace: ReplaceArgs,
 
-    /// Show no progress; the same as `--progress none`
+    /// Show no progress, like `--progress none`
     #[arg(long, conflicts_with = "progress")]
     pub(crate) quiet: bool,
 
@@ -335,7 +337,7 @@ pub(crate) struct StudyArgs {
     #[arg(long, value_name = "HOW")]
     pub(crate) progress: Option<Show>,
 
-    /// Say on the standard error what is done: the device and the workload, from where, and each step with its time
+    /// Report each step with its time on the standard error, and the sources of the device and the workload
     #[arg(long)]
     pub(crate) verbose: bool,
 
@@ -344,13 +346,13 @@ pub(crate) struct StudyArgs {
 }
 
 impl StudyArgs {
-    /// What to say while the studies run.
+    /// The notices to print while the studies run.
     pub(crate) const fn notices(&self) -> Tell {
         Tell::new(self.quiet, self.progress, self.verbose)
     }
 }
 
-/// How fast requests are issued, and how many.
+/// The pace at which requests are issued, and their number.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct PaceArgs {
     /// Keep this many requests outstanding, instead of the workload's own pacing
@@ -371,12 +373,12 @@ pub(crate) struct PaceArgs {
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Measuring")]
 pub(crate) struct MeasureArgs {
-    /// Run this part of the workload first and measure what follows: a number of requests, data (8GiB), simulated time
+    /// Run this part of the workload first and measure the rest: a number of requests, data (8GiB), simulated time
     /// (2s), or how often the capacity is written (0.5x)
     #[arg(long, value_name = "AMOUNT", conflicts_with = "until")]
     pub(crate) warm_up: Option<Amount>,
 
-    /// Measure this part of the workload, instead of all of it
+    /// Measure only this part of the workload
     #[arg(long, value_name = "AMOUNT", conflicts_with = "limit")]
     pub(crate) measure: Option<Amount>,
 
@@ -396,16 +398,16 @@ pub(crate) struct MeasureArgs {
     #[arg(long, value_name = "N", requires = "until", value_parser = whole(1, u32::MAX))]
     pub(crate) rounds: Option<u32>,
 
-    /// The time over which `--until worn` spreads what the drive took, for drive writes per day [default: 5y]
+    /// The warranty over which `--until worn` spreads the drive's writes, for drive writes per day [default: 5y]
     #[arg(long, value_name = "TIME", requires = "until")]
     pub(crate) warranty: Option<Age>,
 }
 
-/// What happens to files at the paths of outputs.
+/// The treatment of existing files at the paths of outputs.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct ReplaceArgs {
-    /// Replace files that Flashloom did not write; without it the command ends and leaves them. Inputs of the command
-    /// are never replaced
+    /// Replace files that Flashloom did not write; without --force the command refuses to. Inputs of the command are
+    /// never replaced
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -440,7 +442,8 @@ pub(crate) struct IssueArgs {
     #[arg(long, value_name = "FLOW", value_parser = flow)]
     pub(crate) flow: Vec<FlowArg>,
 
-    /// Run each of the workloads alone, too, and print how much the others slow it down and how fair the drive is
+    /// Run each of the workloads alone, too, and print the slowdown of each workload beside the others and the fairness
+    /// of the drive
     #[arg(long, requires = "flow")]
     pub(crate) fairness: bool,
 }
@@ -465,7 +468,7 @@ pub(crate) enum TraceCommand {
         trace: PathBuf,
         #[command(flatten)]
         part: ExcerptArgs,
-        /// Print JSON instead of a table; `flashloom schema` describes it
+        /// Print JSON instead of a table; `flashloom schema` describes the keys
         #[arg(long)]
         json: bool,
         /// Print CSV instead of a table: a row for each kind of request
@@ -491,15 +494,15 @@ pub(crate) enum TraceCommand {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "State of the drive")]
 pub(crate) struct StateArgs {
-    /// Bring the drive into a state first, without simulating time: fill, preload:PIECE:EXTENT (write the
-    /// first EXTENT bytes as requests of PIECE bytes), random:xN (overwrite N capacities at random),
-    /// steady (overwrite until write amplification settles) or steady:model (lay out that state on a
-    /// new drive as a model predicts it); several steps run in order
+    /// Bring the drive into a state first, without simulating time: fill, preload:PIECE:EXTENT (write the first EXTENT
+    /// bytes as requests of PIECE bytes), random:xN (overwrite N capacities at random), steady (overwrite until write
+    /// amplification settles) or steady:model (lay out the steady state that a model predicts on a new drive); several
+    /// steps run in order
     #[arg(long, value_name = "STEP", value_delimiter = ',')]
     pub(crate) precondition: Vec<Precondition>,
 
-    /// Leave the drive without power for this time then, e.g. 90d; or client (a year at 30C) or enterprise (three
-    /// months at 40C), the conditions of JESD218. For devices with [flash.errors]
+    /// Leave the drive without power for this time after preconditioning, e.g. 90d; or client (a year at 30C) or
+    /// enterprise (three months at 40C), the conditions of JESD218. For devices with [flash.errors]
     #[arg(long, value_name = "TIME")]
     pub(crate) age: Option<Storage>,
 
@@ -520,7 +523,7 @@ pub(crate) struct StateArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// Print JSON instead of a table; `flashloom schema` describes it
+    /// Print JSON instead of a table; `flashloom schema` describes the keys
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -528,8 +531,8 @@ pub(crate) struct OutputArgs {
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
 
-    /// Write the results into a directory: Parquet, JSON, the resolved configuration and report.html. They replace an
-    /// earlier result; other files in the directory stay
+    /// Write the results into a directory: Parquet, JSON, the resolved configuration and report.html. Files of an
+    /// earlier result are replaced; other files in the directory stay
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
@@ -537,8 +540,8 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
 
-    /// Record the course of the run in intervals of this length, e.g. 10ms: percentiles, queue depth, busy dies and free
-    /// blocks, by flow if there are several. The JSON has it, and the files of --out use these intervals
+    /// Record the course of the run in intervals of this length, e.g. 10ms: percentiles, queue depth, busy dies and
+    /// free blocks, by flow if there are several. The JSON lists the intervals, and the files of --out use them
     #[arg(long, value_name = "INTERVAL", value_parser = interval)]
     pub(crate) series: Option<Span>,
 
@@ -558,7 +561,7 @@ pub(crate) struct OutputArgs {
     #[command(flatten)]
     pub(crate) replace: ReplaceArgs,
 
-    /// Show no progress; the same as `--progress none`
+    /// Show no progress, like `--progress none`
     #[arg(long, conflicts_with = "progress")]
     pub(crate) quiet: bool,
 
@@ -566,13 +569,13 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "HOW")]
     pub(crate) progress: Option<Show>,
 
-    /// Say on the standard error what is done: the device and the workload, from where, and each step with its time
+    /// Report each step with its time on the standard error, and the sources of the device and the workload
     #[arg(long)]
     pub(crate) verbose: bool,
 }
 
 impl OutputArgs {
-    /// What to say during the run.
+    /// The notices to print during the run.
     pub(crate) const fn notices(&self) -> Tell {
         Tell::new(self.quiet, self.progress, self.verbose)
     }

@@ -58,7 +58,7 @@ pub(crate) fn check(paths: &[PathBuf], set: &[String], form: Form, results: &mut
 /// Version of the keys; it is raised when a key changes its meaning or disappears.
 const SCHEMA: &str = "flashloom-check-1";
 
-/// What `flashloom check --json` prints: a summary of each device without errors.
+/// Output of `flashloom check --json`: a summary of each device without errors.
 #[derive(JsonSchema, Serialize)]
 #[schemars(title = SCHEMA)]
 pub(crate) struct CheckOutput(Vec<Sheet>);
@@ -85,17 +85,17 @@ pub(crate) struct Sheet {
     memory: Needs,
 }
 
-/// The NAND part, and where its values are from.
+/// The NAND part, and the origin of its values.
 #[derive(JsonSchema, Serialize)]
 struct PartSheet {
     /// The part's name.
     name: String,
-    /// The preset from which it inherits values.
+    /// The preset from which the part inherits values; missing without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     like: Option<String>,
     /// The keys of values that the description changes.
     changed: Vec<String>,
-    /// The keys of values that are those of the preset.
+    /// The keys whose values the part inherits from the preset.
     inherited: Vec<String>,
 }
 
@@ -114,18 +114,18 @@ impl PartSheet {
 /// Memory that a simulation needs.
 #[derive(JsonSchema, Serialize)]
 struct Needs {
-    /// Without verification.
+    /// Memory of a run without `--verify`.
     plain: Parts,
-    /// With `--verify`.
+    /// Memory of a run with `--verify`.
     verify: Parts,
 }
 
-/// Memory and its parts.
+/// Memory, in all and by its use.
 #[derive(JsonSchema, Serialize)]
 struct Parts {
-    /// Sum of the parts.
+    /// Bytes of all parts.
     bytes: u64,
-    /// In bytes.
+    /// Bytes of each part, by the name of the part.
     parts: BTreeMap<&'static str, u64>,
 }
 

@@ -21,24 +21,24 @@ use crate::store::default_store;
 /// Version of the keys, raised when a key changes its meaning or disappears.
 const SCHEMA: &str = "flashloom-shard-1";
 
-/// What `flashloom study --shard --json` prints.
+/// Output of `flashloom study --shard --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(title = SCHEMA)]
 pub(crate) struct ShardResult {
     /// Version of these keys.
     #[schemars(extend("const" = SCHEMA))]
     schema: &'static str,
-    /// The number of the shard, from one.
+    /// The number of this shard, from 1: `K` of `--shard K/N`.
     shard: u32,
-    /// The number of all shards.
+    /// The number of shards into which the studies are divided: `N` of `--shard K/N`.
     shards: u32,
-    /// The runs of all shards.
+    /// The number of runs of all shards together.
     all_runs: usize,
-    /// The runs of this shard.
+    /// The runs of this shard, finished or found in the store.
     runs: Vec<OneRun>,
 }
 
-/// A run of a shard.
+/// A run of a shard: a point of a study with a seed.
 #[derive(Debug, Serialize, JsonSchema)]
 struct OneRun {
     /// The study's name.
@@ -48,11 +48,11 @@ struct OneRun {
     /// The point's label on each axis.
     #[schemars(with = "Vec<String>")]
     labels: Vec<Label>,
-    /// Its seed.
+    /// Seed of all random streams of the run.
     seed: u64,
-    /// The digest of its key: the name of its result in the store.
+    /// The digest of the run's key: the name of the run's result in the store.
     digest: String,
-    /// True if its result was there before.
+    /// True if the store had the result before this command ran.
     stored: bool,
 }
 

@@ -61,7 +61,6 @@ struct Slot {
     files: bool,
 }
 
-/// The completion script of a shell.
 pub(crate) fn script(shell: Shell) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "flashloom", &mut script);

@@ -88,7 +88,8 @@ fn swapped(args: &RunArgs) -> Failure {
     Failure::Input(message)
 }
 
-/// The device file of a run, with the keys that the command line changes: those of `--set`, and the weights of queues.
+/// The device file of a run, with the keys that the command line changes: the keys of `--set`, and the weights of
+/// queues.
 pub(crate) fn changed(args: &RunArgs) -> Result<Document, Failure> {
     let mut document = document(&args.device, &args.set)?;
     let IssueArgs { queue, weight, flow, .. } = &args.issue;

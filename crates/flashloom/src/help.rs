@@ -2,7 +2,6 @@
 
 use clap::Command;
 
-/// An example of a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Example {
     /// The command without `flashloom`, e.g. `trace info`.
@@ -189,7 +188,6 @@ pub(crate) const EXAMPLES: [Example; 59] = [
     example("man", "flashloom man pages", "Write the manual pages into the directory `pages`"),
 ];
 
-/// Adds the examples of each command to its help.
 pub(crate) fn with_examples(command: Command) -> Command {
     under(command, "")
 }

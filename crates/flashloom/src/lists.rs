@@ -91,13 +91,11 @@ pub(crate) fn studies(name: Option<&str>, csv: bool, results: &mut dyn Write) ->
     print(results, text)
 }
 
-/// The value of `description` in a file.
 fn description(file: &str) -> String {
     let table = file.parse::<toml::Table>().unwrap_or_default();
     table.get("description").and_then(toml::Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// A part in a line.
 fn about(part: &Part) -> String {
     let (bits, capacity) = (part.bits_per_cell(), part.geometry.chip());
     let bits = format!("{bits} bit{} per cell", if bits == 1 { "" } else { "s" });

@@ -12,7 +12,7 @@ use base::units::Bytes;
 use rustix::process::{Resource, getrlimit};
 use study::memory::Limit;
 
-/// The limit that the user gives, or else that of the machine.
+/// The limit that the user gives, or else the machine's memory.
 pub(crate) fn memory(given: Option<Bytes>) -> Option<Limit> {
     match given {
         Some(bytes) => Some(Limit { bytes, name: "--memory".into() }),

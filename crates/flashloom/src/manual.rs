@@ -48,7 +48,7 @@ fn pages() -> Vec<(String, String)> {
     all
 }
 
-/// The page of a command and those of its subcommands.
+/// Collects the page of a command and the pages of its subcommands.
 fn collect(command: &Command, way: &[&str], all: &mut Vec<(String, String)>) {
     let way = [way, &[command.get_name()]].concat();
     let (dashed, spaced) = (way.join("-"), way.join(" "));

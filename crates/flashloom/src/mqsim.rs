@@ -172,7 +172,6 @@ fn precondition(flows: &[Flow], device: &Device) -> Option<String> {
     Some(format!("preload:64KiB:{}", Bytes::new((bytes / MIB * MIB).max(PIECE)).exact()))
 }
 
-/// The command that runs a scenario.
 fn command(out: &Path, scenario: usize, flows: &[Flow], steps: Option<&str>, one_queue: bool) -> String {
     let workload = |(number, flow): (usize, &Flow)| match &flow.requests {
         FlowRequests::Described => out.join(flow_file(scenario, number)).to_string_lossy().into_owned(),

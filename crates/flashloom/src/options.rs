@@ -12,7 +12,7 @@ use study::plan::MOST_SEEDS;
 use workload::trace::{Columns, Event, ExtentRule, Format, SizeUnit, TimeUnit};
 use workload::{MOST_DEPTH, Pacing, SourceError};
 
-/// An invalid value of an option, with the valid ones.
+/// An invalid value of an option, with the valid values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BadValue(String);
 
@@ -54,7 +54,6 @@ pub(crate) fn format(text: &str) -> Result<Format, BadValue> {
     })
 }
 
-/// The columns of a CSV.
 pub(crate) fn columns(text: &str) -> Result<Columns, BadValue> {
     text.parse().map_err(|error: SourceError| BadValue(error.to_string()))
 }
@@ -68,7 +67,7 @@ pub(crate) fn size_unit(text: &str) -> Result<SizeUnit, BadValue> {
     text.parse().map_err(|error: SourceError| BadValue(error.to_string()))
 }
 
-/// A workload that runs beside the first one, with its settings.
+/// A workload that runs beside the first workload, with its settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FlowArg {
     pub(crate) workload: PathBuf,
@@ -238,7 +237,6 @@ pub(crate) fn jobs(text: &str) -> Result<NonZeroUsize, BadValue> {
     Ok(NonZeroUsize::new(jobs).expect("it is at least one"))
 }
 
-/// The number of seeds.
 pub(crate) fn seeds(text: &str) -> Result<u32, BadValue> {
     if text.contains(',') {
         let remedy = "write how many to run, e.g. --seeds 5, and the first with --seed";

@@ -79,7 +79,6 @@ pub(crate) fn now() -> Instant {
 /// The time between two lines.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// The progress of a step.
 #[derive(Clone, Debug, Default)]
 struct StepProgress {
     name: String,
@@ -155,7 +154,6 @@ enum ProgressDisplay {
     Nothing,
 }
 
-/// The progress of a step.
 pub(crate) struct Bar {
     shown: ProgressDisplay,
     name: String,
@@ -173,7 +171,6 @@ impl Bar {
         Self::new(template, name, requests, tell)
     }
 
-    /// The progress of a step named `name`.
     pub(crate) fn steps(name: &str, tell: impl Into<Tell>) -> Self {
         let bar = Self::new("{bar:30} {percent:>3}% {msg}, {eta} left", name, None, tell.into());
         if let ProgressDisplay::Bar(bar) = &bar.shown {
@@ -199,7 +196,6 @@ impl Bar {
         Self { shown, name: name.to_owned(), start: now(), verbose: tell.verbose }
     }
 
-    /// Shows `done` of `total` steps.
     pub(crate) fn step(&self, done: u64, total: u64) {
         match &self.shown {
             ProgressDisplay::Bar(bar) => {
@@ -239,7 +235,6 @@ impl Drop for Bar {
     }
 }
 
-/// The present part of a session.
 #[derive(Clone, Copy, PartialEq)]
 enum SessionPart {
     Step(Precondition),
@@ -257,7 +252,6 @@ impl Bars {
         Self { tell: tell.into(), shown: None }
     }
 
-    /// Shows the progress of a session.
     pub(crate) fn show(&mut self, progress: Progress) {
         match progress {
             Progress::Preconditioning { step, done, total } => {

@@ -28,7 +28,6 @@ use crate::machine;
 
 pub(crate) use outputs::Outputs;
 
-/// Runs `flashloom run`.
 pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure> {
     if args.seeds > 1 {
         return seeds::run(args, results);
@@ -64,7 +63,6 @@ fn print_results(args: &RunArgs, summaries: &[Summary], results: &mut dyn Write)
     print(results, &text)
 }
 
-/// Reports the paths of the pages.
 pub(crate) fn say_pages(pages: &[PathBuf]) {
     for page in pages {
         say(format_args!("report: {}", page.display()));
@@ -194,14 +192,14 @@ pub fn program() -> Program {
     Program { version: env!("CARGO_PKG_VERSION").into(), commit: env!("FLASHLOOM_COMMIT").into() }
 }
 
-/// The workloads that the arguments name: the first one, and those of `--flow`.
+/// The workloads that the arguments name: the first workload, and the workloads of `--flow`.
 pub(crate) struct Workloads {
     first: WorkloadFile,
     others: Vec<WorkloadFile>,
 }
 
 impl Workloads {
-    /// All workloads, the first one first.
+    /// All workloads, in the order of the arguments.
     pub(crate) fn all(&self) -> impl Iterator<Item = &WorkloadFile> {
         std::iter::once(&self.first).chain(&self.others)
     }
@@ -213,7 +211,6 @@ impl Workloads {
     }
 }
 
-/// Opens the workloads.
 fn flows<'a>(args: &RunArgs, session: Session<'a>, files: &Workloads) -> Result<Session<'a>, Failure> {
     let readers = std::iter::once(&args.workload).chain(args.issue.flow.iter().map(|flow| &flow.workload));
     let stdin = readers.filter(|path| path.as_os_str() == "-").count();

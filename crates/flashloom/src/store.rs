@@ -29,7 +29,7 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// The folder of the default store: that of the variable `FLASHLOOM_STORE`, or a folder in the user's folder for
+/// The folder of the default store: the value of the variable `FLASHLOOM_STORE`, or a folder in the user's folder for
 /// caches. None if the variable is empty or no folder is known.
 #[must_use]
 pub fn default_store() -> Option<PathBuf> {
@@ -64,7 +64,7 @@ impl StoreArgs {
         self.in_front()
     }
 
-    /// The store on this machine: that of the arguments, or the default store in front of a store at a URL.
+    /// The store on this machine: the store of the arguments, or the default store in front of a store at a URL.
     pub(crate) fn in_front(&self) -> Result<Option<Store>, Failure> {
         if self.no_store {
             return Ok(None);
@@ -145,17 +145,17 @@ pub(crate) struct StoreListing {
     /// Version of these keys.
     #[schemars(extend("const" = SCHEMA))]
     schema: &'static str,
-    /// The folder.
+    /// Path of the store's folder.
     folder: PathBuf,
     /// The version of the model whose results this Flashloom uses.
     model: u32,
     /// The results, last written first.
     points: Vec<ListedPoint>,
-    /// Bytes of all results.
+    /// Bytes of the files of all results.
     point_bytes: u64,
-    /// Preconditioned drives that several runs share.
+    /// The number of preconditioned drives, which several runs can share.
     states: usize,
-    /// Bytes of all of them.
+    /// Bytes of the files of all preconditioned drives.
     state_bytes: u64,
     /// The studies that ran with this store, by name.
     studies: Vec<ListedStudy>,
@@ -164,21 +164,21 @@ pub(crate) struct StoreListing {
 /// A result in a store.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ListedPoint {
-    /// The digest of its key.
+    /// The digest of the run's key: the name by which `store show` finds the result.
     digest: String,
-    /// Version of the model; the following are missing if the file is damaged.
+    /// Version of the model; missing, like `device`, `workload` and `seed`, if the file is damaged.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<u32>,
-    /// Name of the device.
+    /// Name of the device; missing if the file is damaged.
     #[serde(skip_serializing_if = "Option::is_none")]
     device: Option<String>,
-    /// Name of the workload.
+    /// Name of the workload; missing if the file is damaged.
     #[serde(skip_serializing_if = "Option::is_none")]
     workload: Option<String>,
-    /// Seed of all random streams.
+    /// Seed of all random streams; missing if the file is damaged.
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
-    /// The length of its file.
+    /// Bytes of the result's file.
     bytes: u64,
 }
 
@@ -187,9 +187,9 @@ struct ListedPoint {
 struct ListedStudy {
     /// The study's name.
     name: String,
-    /// Its runs.
+    /// The number of the study's runs: each point with each seed.
     runs: usize,
-    /// Those whose results are there.
+    /// The number of the study's runs whose results are in the store.
     there: usize,
 }
 
@@ -264,11 +264,8 @@ const SHORT: usize = 12;
 struct KeyedResult {
     /// Version of these keys.
     schema: &'static str,
-    /// The digest of the key.
     digest: String,
-    /// The key.
     key: Key,
-    /// The result of the run.
     summary: Summary,
 }
 
@@ -303,20 +300,19 @@ fn show(store: &Store, name: &str, key: bool, json: bool, results: &mut dyn Writ
     print(results, &text)
 }
 
-/// What `store merge` took over, as JSON.
+/// Output of `store merge --json`: counts of results by their fate.
 #[derive(Debug, Serialize)]
 struct MergedStores {
     /// Version of these keys.
     schema: &'static str,
-    /// The folder that took them.
+    /// The folder of the store that took the results.
     folder: PathBuf,
-    /// The stores that they are from.
     stores: usize,
-    /// Results that came over.
+    /// Results that were copied.
     taken: u64,
-    /// Results that were there.
+    /// Results that the store had before.
     there: u64,
-    /// Results that this Flashloom does not use, which stay where they are.
+    /// Results of another version of the model, and damaged results, which were not copied.
     left: usize,
 }
 
@@ -355,18 +351,18 @@ fn merge(args: &MergeArgs, results: &mut dyn Write) -> Result<(), Failure> {
     print(results, &format!("took {taken} from {stores}; {there} were there{left}\n"))
 }
 
-/// What `store gc` removed, as JSON.
+/// Output of `store gc --json`: counts of removed files.
 #[derive(Debug, Serialize)]
 struct StoreGcOutput {
     /// Version of these keys.
     schema: &'static str,
-    /// Results.
+    /// Removed results.
     points: u64,
-    /// Preconditioned drives.
+    /// Removed preconditioned drives.
     states: u64,
-    /// Half-written files of programs that no longer run.
+    /// Removed half-written files of programs that no longer run.
     leftovers: u64,
-    /// The bytes of all of them.
+    /// Bytes of all removed files.
     bytes: u64,
 }
 

@@ -134,7 +134,6 @@ fn ended(tested: &[CutResult]) -> Result<(), Failure> {
     }
 }
 
-/// Rebuilds one loss.
 fn replay(loss: &Path, into: &Path, json: bool, results: &mut dyn std::io::Write) -> Result<(), Failure> {
     let spec: LossSpec = load(loss)?;
     let laboratory = open(&beside(loss, &spec.journal))?;

@@ -45,7 +45,6 @@ pub(crate) fn trace(command: &TraceCommand, results: &mut dyn Write) -> Result<(
     }
 }
 
-/// The kinds of request in a trace.
 fn kinds(info: &TraceInfo) -> impl Iterator<Item = (&'static str, &KindInfo)> {
     let kinds = [("read", &info.reads), ("write", &info.writes), ("flush", &info.flushes), ("discard", &info.discards)];
     kinds.into_iter().filter(|(_, kind)| kind.requests > 0)

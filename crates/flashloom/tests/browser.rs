@@ -24,7 +24,6 @@ pub(crate) const LOOKS: [Look; 4] = [
     Look { width: 390, dark: true },
 ];
 
-/// A browser with one page.
 pub(crate) struct Browser {
     child: Child,
     to: ChildStdin,
@@ -143,7 +142,6 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// Presses a key.
     pub(crate) fn press(&mut self, key: &str) {
         for kind in ["keyDown", "keyUp"] {
             self.call("Input.dispatchKeyEvent", &json!({ "type": kind, "key": key, "code": key }));

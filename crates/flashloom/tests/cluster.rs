@@ -231,7 +231,7 @@ fn what_cannot_be_used_is_left_with_a_line_and_a_damaged_result_is_replaced() {
     assert!(!place.path("new").exists());
 }
 
-/// A merge that is killed leaves whole results only, and the next one takes the others.
+/// A merge that is killed leaves whole results only, and the next merge takes the other results.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_merge_that_is_killed_goes_on_where_it_was() {

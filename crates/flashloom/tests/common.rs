@@ -7,7 +7,6 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// A small drive.
 pub(crate) const DEVICE: &str = r#"name = "small"
 
 [flash]

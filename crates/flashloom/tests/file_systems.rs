@@ -6,7 +6,8 @@ use std::process::Command;
 
 use crate::common::WorkFolder;
 
-/// True if all these programs are installed and devices can be created; otherwise prints what is missing.
+/// True if all these programs are installed and devices can be created; otherwise prints the missing programs or
+/// rights.
 pub(crate) fn can_mount(programs: &[&str]) -> bool {
     let is_there = |program: &str| {
         std::env::split_paths("/usr/bin:/usr/sbin:/bin:/sbin").any(|folder| folder.join(program).exists())

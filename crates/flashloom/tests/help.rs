@@ -25,7 +25,6 @@ fn helps(place: &WorkFolder, way: &[&str]) -> Vec<(String, String)> {
     inner.iter().flat_map(|name| helps(place, &[way, &[name]].concat())).collect()
 }
 
-/// The examples of a help text.
 fn examples(help: &str) -> Vec<&str> {
     let Some((_, after)) = help.split_once("Examples:\n") else { return Vec::new() };
     after.lines().take_while(|line| !line.is_empty()).map(str::trim).filter(|line| !line.starts_with('#')).collect()

@@ -16,7 +16,6 @@ use crate::serve::{Server, client};
 const BYTES: usize = 4096;
 /// The number of places, each of which is written many times.
 const PLACES: u64 = 96;
-/// Bytes of a sector.
 const SECTOR: usize = 512;
 
 /// The error codes of NBD.

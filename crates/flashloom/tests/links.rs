@@ -48,7 +48,6 @@ fn without_code(text: &str) -> (String, Vec<&str>) {
     (parts.iter().step_by(2).copied().collect(), parts.into_iter().skip(1).step_by(2).collect())
 }
 
-/// The targets of the links of a text.
 fn links(text: &str) -> Vec<String> {
     let (text, _) = without_code(text);
     text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target.to_owned()).collect()

@@ -303,7 +303,7 @@ fn has_begun(child: &mut Child, folder: &Path) {
     }
 }
 
-/// No file is left after any of the signals; no program can handle the last one.
+/// No file is left after any of the signals; no program can handle the last signal.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_command_ended_by_a_signal_leaves_no_output() {

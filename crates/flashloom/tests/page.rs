@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::common::{ALL_KINDS, buffered, program};
 
-/// The number of charts of the page: sixteen, and those of the waits and of the parts of the latency, by kind of
+/// The number of charts of the page: sixteen, and the charts of the waits and of the parts of the latency, by kind of
 /// request.
 const FIGURES: usize = 24;
 
@@ -64,7 +64,7 @@ fn open(browser: &str, file: &Path, query: &str, options: &[&str]) -> RenderedPa
     }
 }
 
-/// A folder with the report of a run, and what the run printed.
+/// A folder with the report of a run, and the output of the run.
 struct ReportFolder {
     dir: crate::common::WorkFolder,
     json: &'static Value,
@@ -142,7 +142,7 @@ fn number(text: &str) -> f64 {
     digits.parse::<f64>().expect(text) * factor.unwrap_or_else(|| panic!("the unit of {text}")).1
 }
 
-/// Compares every number that a page shows with that of the JSON, and returns their count.
+/// Compares every number that a page shows with the number in the JSON, and returns their count.
 #[track_caller]
 fn compare(html: &str, json: &Value) -> usize {
     let mut compared = 0;

@@ -155,7 +155,7 @@ fn every_claim_is_on_its_page_with_its_verdict() {
     }
 }
 
-/// The pinned findings must be those of the present studies.
+/// The pinned findings must equal the findings of the present studies.
 #[test]
 fn the_pinned_findings_are_those_the_studies_expect() {
     for paper in PAPERS {

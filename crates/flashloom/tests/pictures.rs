@@ -27,7 +27,6 @@ fn read(path: &Path) -> String {
 
 /// A part of a timeline in a picture.
 struct Panel {
-    /// The line of the table.
     line: String,
     file: String,
     /// The shown window in microseconds.
@@ -115,7 +114,7 @@ fn shown_by_timeline(panel: &Panel, timeline: &str) -> String {
     shown
 }
 
-/// FNV-1a with 64 bits: nobody attacks these digests.
+/// FNV-1a with 64 bits, because these digests need not resist attacks.
 fn digest(text: &str) -> String {
     let hash = text
         .bytes()
@@ -150,8 +149,8 @@ fn is_drawing() -> bool {
     std::env::var_os("FLASHLOOM_DRAW").is_some()
 }
 
-/// Compares the digest of a picture with that of its data today. Under `make docs` the digest is written for `docs/pictures`
-/// instead.
+/// Compares the digest that a picture names with the digest of its data today. Under `make docs` the digest is written
+/// for `docs/pictures` instead.
 fn assert_drawn(path: &str, today: &str) {
     if is_drawing() {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guide/drawn");

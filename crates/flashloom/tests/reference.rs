@@ -30,7 +30,6 @@ pub(crate) fn book() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src")
 }
 
-/// A page of the guide.
 pub(crate) fn page(name: &str) -> String {
     fs::read_to_string(book().join(name)).unwrap_or_else(|error| panic!("docs/src/{name}: {error}"))
 }
@@ -42,7 +41,6 @@ fn printed(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// The schema of a kind of file.
 pub(crate) fn schema(kind: &str) -> Value {
     serde_json::from_str(&printed(&["schema", kind])).expect("JSON")
 }
@@ -159,7 +157,6 @@ fn every_row_of_the_reference_has_a_meaning() {
     }
 }
 
-/// Every key of every schema has a row.
 #[test]
 fn every_key_has_a_row_in_the_reference() {
     let fields = fields();

@@ -12,7 +12,6 @@ faults = { program-failures = "0.01%", erase-failures = "0.01%", initial-bad-blo
 }
 
 impl WorkFolder {
-    /// The JSON of a run with these options.
     #[track_caller]
     fn run(&self, options: &str) -> serde_json::Value {
         let options: Vec<&str> = options.split_whitespace().collect();

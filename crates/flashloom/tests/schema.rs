@@ -96,7 +96,6 @@ fn place() -> WorkFolder {
     place
 }
 
-/// The schema of this name.
 fn schema(place: &WorkFolder, name: &str) -> Value {
     place.json(&["schema", name])
 }

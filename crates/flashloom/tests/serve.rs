@@ -219,7 +219,7 @@ fn every_paper_s_drive_keeps_what_clients_write() {
     }
 }
 
-/// The families, and the maps on flash, as keys of a small drive's table `ftl` and what follows it.
+/// The families, and the maps on flash, as keys of a small drive's table `ftl` and further tables.
 const FAMILIES: [(&str, &str); 9] = [
     ("page", ""),
     ("dftl", "map = { kind = \"dftl\", cmt = \"16KiB\" }"),

@@ -82,7 +82,8 @@ fn a_damaged_file_is_found() {
     assert!(said.contains("8 sectors cannot be read: the drive has lost what they held"), "{said}");
 }
 
-/// Kills a server and starts another one, which must know the acknowledged writes. Returns how the second server ends.
+/// Kills a server and starts another server, which must know the acknowledged writes. Returns how the second server
+/// ends.
 fn killed(more: &[&str]) -> (Option<i32>, String) {
     let place = place();
     let all = [&["d.toml", "--socket", "s", "--state", "d", "--verify", "--pace", "max"], more].concat();

@@ -1,6 +1,6 @@
 //! Pages whose files, commands and outputs are tests: README.md and the guide.
 //!
-//! With `FLASHLOOM_BLESS` set, the tests rewrite the shown lines of each output to those of today: review every change.
+//! With `FLASHLOOM_BLESS` set, the tests rewrite the shown lines of each output: review every change.
 
 pub(crate) mod blocks;
 mod refresh;
@@ -22,7 +22,6 @@ const WITH_TESTS_OF_THEIR_OWN: [&str; 2] = ["docs/src/papers", "docs/src/referen
 /// Programs besides `flashloom` that a page may run, because readers have them.
 const PROGRAMS: [&str; 8] = ["bash", "flashloom", "cargo", "cat", "grep", "gzip", "head", "printf"];
 
-/// The repository.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
 }
@@ -38,7 +37,6 @@ fn recipe(target: &str) -> Vec<String> {
     lines.skip(1).take_while(|line| line.starts_with('\t')).map(ToOwned::to_owned).collect()
 }
 
-/// Runs `flashloom` in a folder; returns its output.
 pub(crate) fn flashloom(arguments: &[&str], folder: &Path) -> Output {
     program().args(arguments).current_dir(folder).output().expect("it starts")
 }
@@ -50,7 +48,6 @@ pub(crate) fn furnish(folder: &Path) {
     }
 }
 
-/// A page in Markdown.
 #[derive(Debug)]
 pub(crate) struct MarkdownPage {
     /// The path of the page in the repository.
@@ -77,7 +74,6 @@ impl MarkdownPage {
         blocks(&self.text)
     }
 
-    /// All commands of the page.
     pub(crate) fn commands(&self) -> Vec<ShownCommand> {
         let consoles = self.blocks().into_iter().filter_map(|block| match block {
             FencedBlock::Console(all) => Some(all),

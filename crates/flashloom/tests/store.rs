@@ -64,7 +64,7 @@ fn wait_for(child: &mut Child, store: &Path, count: usize) {
     }
 }
 
-/// Interrupts a study `times` times with a signal, and compares its result with that of an uninterrupted study.
+/// Interrupts a study `times` times with a signal, and compares its result with an uninterrupted study's result.
 fn ended_early(points: usize, signal: &str, times: usize) {
     let place = place(points);
     let whole = place.command(&["study", "s.toml", "--store", "whole", "--json"]).output().expect("it starts");

@@ -92,7 +92,7 @@ fn faults_of_a_torture_are_named() {
     assert!(!place.path("l.toml").exists());
 }
 
-/// True if all these programs are installed; otherwise prints what is missing.
+/// True if all these programs are installed; otherwise prints the missing programs.
 fn there(programs: &[&str]) -> bool {
     let missing = |program: &&&str| {
         !std::env::split_paths("/usr/bin:/usr/sbin:/bin:/sbin").any(|folder| folder.join(program).exists())
@@ -142,14 +142,12 @@ fn shown(name: &str) -> String {
     behind.split_once("```").expect("a whole block").0.to_owned()
 }
 
-/// The drive of the guide.
 fn small_drive() -> String {
     let page = crate::shown::MarkdownPage::at("docs/src/cut-the-power.md").text;
     let behind = page.split_once("```toml small.toml\n").expect("the drive").1;
     behind.split_once("```").expect("a block").0.to_owned()
 }
 
-/// The number of checks that failed, from the result of a torture.
 fn failed_checks(result: &serde_json::Value) -> u64 {
     let moments = result["moments"].as_array().expect("a list").iter();
     moments.map(|of| of["checks_failed"].as_u64().expect("a number")).sum()

@@ -38,7 +38,6 @@ pub use config::BlockConfig;
 pub(crate) use family::BlockFamily;
 pub use spec::BlockSpec;
 
-/// The number of a logical block.
 type Lbn = u32;
 
 /// Blocks of each die that never become replacement blocks: one is the target of merges, one may be held by a merge

@@ -1,4 +1,4 @@
-//! The families behind the kinds of FTLs: those of this library, and those of the program that uses it.
+//! The families behind the kinds of FTLs: the library's own families, and the families that a program registers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};

@@ -107,7 +107,7 @@ pub struct WorkingSpace {
     /// Superblocks of the smallest pool.
     pub superblocks: u32,
     /// Superblocks of the smallest pool that never fill with the host's units: the open superblocks, one to copy into,
-    /// and those of tables.
+    /// and the superblocks of tables.
     pub reserved: u32,
     /// Room for mapping units in all pools beyond the host's units and the reserved superblocks.
     pub units: u64,
@@ -121,7 +121,7 @@ pub trait Config: Any + Debug + Send + Sync {
     /// Simulated time for which a mount reads the media.
     fn scan_time(&self, media: &Media, slc_array: Option<&Media>) -> Span;
 
-    /// This configuration with a foresight; `None` if the FTL cannot use a foresight.
+    /// Returns the configuration with a foresight; `None` if the FTL cannot use a foresight.
     fn with_foresight(&self, _: &Foresight) -> Option<Arc<dyn Config>> {
         None
     }

@@ -315,7 +315,7 @@ impl Ftl for HydraFtl {
         self.mapping.place_of_row(&self.superblocks, lpn, media).is_some()
     }
 
-    /// Rows of a superblock: the most that one merge writes.
+    /// Rows of a superblock: the most rows that one merge writes.
     fn batch(&self, _: u32) -> u32 {
         self.mapping.layout.rows()
     }

@@ -58,7 +58,7 @@ pub use table::MapTable;
 pub enum Asker {
     /// The host request manager.
     Host,
-    /// The garbage collector.
+    /// Garbage collection, on behalf of its copies.
     Collector,
 }
 

@@ -42,7 +42,7 @@ impl<T: Clone> Registry<T> {
         Self { kind, function, policies: RwLock::new(BTreeMap::new()) }
     }
 
-    /// Registers a policy. If a policy of the same name and version is registered, that one stays.
+    /// Registers a policy. A policy that is registered under the same name and version stays.
     pub(crate) fn register(&self, name: String, version: String, policy: T) -> Result<(), RegisterError> {
         let mut policies = self.policies.write().unwrap_or_else(PoisonError::into_inner);
         let (known, _) = policies.entry(name.clone()).or_insert_with(|| (version.clone(), policy));

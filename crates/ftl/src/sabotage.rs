@@ -95,7 +95,7 @@ pub enum Sabotage {
     RetiredFreed,
     /// Recovery takes a superblock whose first page is torn for an erased one.
     TornIsFree,
-    /// Recovery takes all free superblocks for new ones.
+    /// Recovery takes all free superblocks for new superblocks without wear.
     WearForgotten,
     /// Recovery starts again with the first version.
     VersionRestarts,
@@ -113,7 +113,7 @@ pub enum Sabotage {
     PieceSkips,
     /// A discard also discards the mapping units that it covers only in part.
     PartDiscarded,
-    /// A write that waits for the buffer overtakes earlier ones.
+    /// A write that waits for the buffer overtakes earlier writes.
     WriteOvertakes,
     /// A flush waits only for the writes that the flush before it covered.
     FlushOneBehind,
@@ -207,11 +207,11 @@ pub enum Sabotage {
     StaticPartLent,
     /// Pages of the SLC cache are copied back to any plane.
     FoldLeavesPlane,
-    /// A mount takes superblocks in SLC mode for full ones.
+    /// A mount takes superblocks in SLC mode for superblocks in full mode.
     SlcModeForgotten,
     /// Operations begin although the arrays then draw more than the power cap.
     CapExceeded,
-    /// An operation that waits for the power cap does not begin when another one ends.
+    /// An operation that waits for the power cap does not begin when another operation ends.
     CapForgotten,
     /// No event ends the delay of requests by a power state or the throttle.
     AdmissionForgotten,

@@ -44,8 +44,8 @@ pub trait SimpleFtl: Clone + Debug + Send + Sync + 'static {
     /// Tells that a command has ended.
     fn done(&mut self, flash: &mut SimpleCommands<'_, '_>, done: CommandEnd);
 
-    /// Blocks that the FTL needs in addition to those that the data of a full drive fill. The default is one open block
-    /// in each die, one for copies and two free ones.
+    /// Blocks that the FTL needs in addition to those that the data of a full drive fill. The default is, in each die,
+    /// one open block, one block for copies and two free blocks.
     #[must_use]
     fn spare_blocks(site: &SimpleSite<'_>) -> u32 {
         site.geometry.die_count() + 3
@@ -69,7 +69,7 @@ pub struct SimpleSite<'a> {
 pub struct SimpleWrite(pub(crate) PageWrite);
 
 impl SimpleWrite {
-    /// The mapping unit.
+    /// The number of the mapping unit.
     #[must_use]
     pub const fn lpn(&self) -> Lpn {
         self.0.lpn
@@ -87,14 +87,14 @@ impl SimpleWrite {
 pub enum CommandEnd {
     /// A write of the host is on flash.
     Written {
-        /// The mapping unit.
+        /// The number of the mapping unit.
         lpn: Lpn,
         /// The page that holds it now.
         to: Psn,
     },
     /// A copy is on flash. If the host has written the mapping unit meanwhile, the copy is old.
     Copied {
-        /// The mapping unit.
+        /// The number of the mapping unit.
         lpn: Lpn,
         /// The page that was copied.
         from: Psn,
@@ -106,7 +106,7 @@ pub enum CommandEnd {
     Failed {
         /// The block in which the program failed.
         superblock: SuperblockId,
-        /// The source if the program was a copy, which has not been made then.
+        /// The source if the program was a copy; the copy has failed.
         copy: Option<Psn>,
     },
     /// A block is erased.

@@ -54,7 +54,7 @@ pub struct FtlSpec {
     /// a plane group of its own at once, and only pages that are stored there at the same moment share a program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub map_gather: Option<u32>,
-    /// Firmware time of a page-mapped FTL with its map in RAM; if missing, it takes none.
+    /// Firmware time of a page-mapped FTL with its map in RAM; zero if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub firmware: Option<FirmwareSpec>,
     /// The distribution of writes over the dies.
@@ -112,7 +112,7 @@ pub struct FtlSpec {
     /// Replacement blocks, if the family has them.
     #[serde(skip_serializing_if = "is_default")]
     pub block: BlockSpec,
-    /// Zones, if `kind` names them.
+    /// Zones, for the kind `zns`.
     #[serde(skip_serializing_if = "is_default")]
     pub zns: ZnsSpec,
 }
@@ -166,7 +166,7 @@ impl FtlSpec {
         self.over_provisioning.unwrap_or(Ratio::new(0.07))
     }
 
-    /// The write streams: those of `streams`, or those that the handles of `fdp` stand for.
+    /// The write streams: `streams`, or a stream for each handle of `fdp`.
     #[must_use]
     pub fn write_streams(&self) -> Cow<'_, StreamsSpec> {
         let Some(fdp) = self.fdp else { return Cow::Borrowed(&self.streams) };

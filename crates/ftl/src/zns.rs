@@ -69,7 +69,6 @@ pub use counters::{ZoneCounters, ZrwaCounters};
 pub(crate) use family::ZnsFamily;
 pub use spec::{ZnsSpec, ZrwaSpec};
 
-/// The purpose of a command list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ListPurpose {
     Read,
@@ -106,7 +105,6 @@ impl ListPurpose {
     }
 }
 
-/// The programs of zones on one die.
 #[derive(Clone, Debug, Default)]
 struct DiePrograms {
     /// Programs submitted to the die that have not ended.

@@ -15,7 +15,7 @@ use std::fmt;
 pub struct ZoneShape {
     /// The number of zones of the drive.
     pub zones: u32,
-    /// Mapping units from the beginning of a zone to that of the next.
+    /// Mapping units from the beginning of a zone to the beginning of the next.
     pub size: u32,
     /// Mapping units of a zone that can be written.
     pub capacity: u32,

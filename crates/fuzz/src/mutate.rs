@@ -1,4 +1,4 @@
-//! Turns valid inputs into nearly valid ones.
+//! Turns valid inputs into nearly valid inputs.
 
 use base::engine::Rng;
 

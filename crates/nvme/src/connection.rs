@@ -61,7 +61,7 @@ impl fmt::Display for End {
 pub enum ConnectionEvent {
     /// A command, with all data that the host brings.
     Command {
-        /// The submission queue entry.
+        /// The submission queue entry, as the host sent it.
         entry: SubmissionEntry,
         /// The data to the controller; empty if the command has none.
         data: Vec<u8>,

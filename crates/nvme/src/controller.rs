@@ -30,7 +30,6 @@ pub(crate) struct HostIdentity {
     pub(crate) id: [u8; 16],
 }
 
-/// The keep alive timer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeepAlive {
     /// Zero means no timeout.

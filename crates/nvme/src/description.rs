@@ -129,7 +129,7 @@ pub struct Zones {
     pub random_write_area: Option<RandomWriteArea>,
 }
 
-/// Zone random write areas.
+/// Zone random write areas: their size and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RandomWriteArea {
     /// Size of an area in blocks.
@@ -143,9 +143,9 @@ pub struct RandomWriteArea {
 /// Flexible Data Placement: the one configuration of a drive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
-    /// The number of reclaim groups.
+    /// NRG: the number of reclaim groups.
     pub reclaim_groups: u16,
-    /// The reclaim unit handles: true for those that are persistently isolated, false for initially isolated ones.
+    /// The reclaim unit handles: true for a persistently isolated handle, false for an initially isolated handle.
     pub handles: Vec<bool>,
     /// Bytes of a reclaim unit.
     pub reclaim_unit: u64,
@@ -191,7 +191,7 @@ pub struct PowerState {
     pub active_power: u16,
 }
 
-/// A port of the subsystem.
+/// A TCP port of the subsystem, as the discovery log lists ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
     /// True for an IPv6 address, false for an IPv4 address.
@@ -220,15 +220,15 @@ pub struct Health {
     pub spare_threshold: u8,
     /// Wear in percent; it may exceed 100.
     pub used: u8,
-    /// Bytes that hosts read.
+    /// Bytes that hosts have read since the drive was new.
     pub bytes_read: u128,
-    /// Bytes that hosts wrote.
+    /// Bytes that hosts have written.
     pub bytes_written: u128,
-    /// Bytes that the media wrote.
+    /// Bytes that the media have written, copies of garbage collection included.
     pub media_bytes_written: u128,
     /// Read commands of hosts.
     pub reads: u128,
-    /// Write commands of hosts.
+    /// The number of write commands of hosts.
     pub writes: u128,
     /// Minutes in which the drive was busy with I/O commands.
     pub busy_minutes: u128,
@@ -251,9 +251,9 @@ pub struct Health {
 /// Counters of Flexible Data Placement (TP4146).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlacementStatistics {
-    /// Bytes that hosts wrote.
+    /// Bytes that hosts have written.
     pub host_bytes: u128,
-    /// Bytes that the media wrote.
+    /// Bytes that the media have written, copies of garbage collection included.
     pub media_bytes: u128,
     /// Bytes of the media that were erased.
     pub erased_bytes: u128,
@@ -365,7 +365,7 @@ impl Description {
 }
 
 impl Namespace {
-    /// Bytes of a block.
+    /// Bytes of a logical block.
     #[must_use]
     pub const fn block(&self) -> u64 {
         1 << self.block_shift

@@ -9,7 +9,6 @@ use crate::entry::SubmissionEntry;
 use crate::layout::{bytes_of, layout};
 use crate::status::Status;
 
-/// Directive types.
 const IDENTIFY: u8 = 0;
 const STREAMS: u8 = 1;
 const PLACEMENT: u8 = 2;

@@ -41,7 +41,7 @@ pub struct Completion {
     pub result: u64,
     /// Head of the submission queue; none if no response was sent beside the data.
     pub head: Option<u16>,
-    /// The data of the command.
+    /// The data that the controller sent for the command.
     pub data: Vec<u8>,
 }
 

@@ -71,7 +71,7 @@ pub(crate) fn front_of<T: Field>(bytes: &[u8]) -> Option<T> {
     bytes.get(..T::SIZE).map(T::load)
 }
 
-/// Text in a field of fixed length: the remainder is `fill`, and what does not fit is cut off.
+/// Text in a field of fixed length: a short text is filled up with `fill`, a long text is cut off.
 pub(crate) fn text<const N: usize>(text: &str, fill: u8) -> [u8; N] {
     let mut field = [fill; N];
     let length = text.len().min(N);

@@ -173,7 +173,7 @@ impl ConnectionPair {
         from.drain(..from.len().min(length)).collect()
     }
 
-    /// Passes the output of each end to the other one until neither has any.
+    /// Passes the output of each end to the other end until neither has output.
     pub(crate) fn pump(&mut self, target: &mut Target) {
         let (mut at_controller, mut at_host) = (Vec::new(), Vec::new());
         loop {
@@ -235,7 +235,6 @@ impl ConnectionPair {
         bytes.drain(..taken);
     }
 
-    /// Sends a command and returns its completion.
     pub(crate) fn run(&mut self, target: &mut Target, command: HostCommand) -> Completion {
         let id = self.host.submit(command);
         self.pump(target);

@@ -58,7 +58,7 @@ impl Status {
         self.0 & DO_NOT_RETRY != 0
     }
 
-    /// This status with the flag "do not retry".
+    /// Adds the flag "do not retry".
     #[must_use]
     pub const fn do_not_retry(self) -> Self {
         Self(self.0 | DO_NOT_RETRY)
@@ -70,13 +70,13 @@ impl Status {
         self.0 & MORE != 0
     }
 
-    /// This status with the flag "more".
+    /// Adds the flag "more".
     #[must_use]
     pub const fn more(self) -> Self {
         Self(self.0 | MORE)
     }
 
-    /// This status without flags, to compare with a constant.
+    /// Clears the flags, to compare with a constant.
     #[must_use]
     pub const fn bare(self) -> Self {
         Self(self.0 & 0x7ff)
@@ -95,7 +95,7 @@ macro_rules! statuses {
 }
 
 statuses! {
-    /// The command did what the host asked for.
+    /// The command was carried out completely.
     GENERIC 0x00 SUCCESS,
     /// The opcode is unknown or not supported.
     GENERIC 0x01 INVALID_OPCODE,

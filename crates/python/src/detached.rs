@@ -18,7 +18,7 @@ use crate::policy::known;
 /// Time between two checks for signals. The job ends some hundredths of a second after Ctrl-C.
 const EVERY: Duration = Duration::from_millis(10);
 
-/// Stack size in bytes of the working thread, as large as that of a program's first thread.
+/// Stack size in bytes of the working thread, as large as the stack of a program's first thread.
 const STACK: usize = 8 << 20;
 
 /// Does `job` in a thread of its own while other Python threads go on. If the handler of a signal raises an exception,

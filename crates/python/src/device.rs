@@ -64,7 +64,7 @@ impl Device {
         Ok(())
     }
 
-    /// Name of the device.
+    /// Name of the device in its description.
     #[getter]
     fn name(&self) -> PyResult<String> {
         Ok(self.found()?.name)

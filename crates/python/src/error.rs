@@ -1,4 +1,4 @@
-//! Failures, and the exceptions that they become: the texts are those of the command line.
+//! Failures, and the exceptions that they become: the texts equal the command line's.
 
 use std::any::Any;
 use std::path::PathBuf;
@@ -26,7 +26,6 @@ import_exception!(flashloom.errors, BugError);
 /// The reason why a function of the module could not do its work.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// A description has faults.
     Described(Faults),
     /// A run cannot be done, for the reason in the text.
     Run(String),

@@ -1,4 +1,4 @@
-//! FTLs in Python: a class whose methods are those of a simple FTL.
+//! FTLs in Python: a class with the methods of a simple FTL.
 //!
 //! The layer `ftl::simple` calls a [`PythonFtl`], which calls the methods. The simulator does not expect errors from an
 //! FTL: an exception of a method, or a broken [rule](rule::Rule), ends the run and is raised by the function that
@@ -43,7 +43,7 @@ fn class_of<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     class.ok_or_else(|| PyRuntimeError::new_err(format!("no FTL `{name}` is registered")))
 }
 
-/// Registers a class as the FTL of this name.
+/// Registers a Python class under `name`, the value of `ftl.kind`. Raises `ValueError` if the name is taken.
 #[pyfunction]
 pub(crate) fn register_ftl(name: &str, version: &str, class_: Py<PyAny>) -> PyResult<()> {
     register_simple_ftl::<PythonFtl>(name, version).map_err(|taken| PyValueError::new_err(taken.to_string()))?;

@@ -111,8 +111,8 @@ pub(crate) fn framed(page: &str) -> String {
 
 #[pymethods]
 impl Outcome {
-    /// The numbers of the run: an object of `flashloom.results.Summary`. For a workload with several stages, those of
-    /// the first; `stages` has all.
+    /// The numbers of the run: an object of `flashloom.results.Summary`. For a workload with several stages, the
+    /// numbers of the first stage; `stages` has all.
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let text = Summary::json(&[self.first()?.summary()]);
@@ -151,7 +151,7 @@ impl Outcome {
         self.done.runs.iter().map(one).collect()
     }
 
-    /// Returns the document that `flashloom run --json` prints: that of one run, of its stages, or of several seeds.
+    /// Returns the document that `flashloom run --json` prints: of one run, of its stages, or of several seeds.
     fn to_json(&self) -> String {
         match &self.done.runs[..] {
             [one] => Summary::json(&one.summaries()),

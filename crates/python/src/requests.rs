@@ -178,7 +178,7 @@ fn arrival(value: &Bound<'_, PyAny>) -> Result<Span, Wrong> {
     time(value.extract().map_err(|_| wrong())?, TIMES[0].1)
 }
 
-/// Reads an Arrow table and sorts its requests by arrival, because the rows of a table have no order, and those of a
+/// Reads an Arrow table and sorts its requests by arrival, because the rows of a table have no order, and the rows of a
 /// request log are in the order of completion.
 fn of_table(source: &Bound<'_, PyAny>) -> Result<Read, Failure> {
     let (mut read, mut numbers) = (Read::default(), Vec::new());

@@ -39,10 +39,10 @@ struct Settings {
     jobs: Option<NonZeroUsize>,
 }
 
-/// Runs a workload on a device and returns what was measured.
+/// Runs a workload on a device and returns the measurements.
 ///
-/// `device` and `workload` are a `Device` and a `Workload`, or what these are made of: a file, a name of the catalogue, a
-/// dict, for a workload an iterable or an Arrow table. The other arguments are those of `flashloom run`:
+/// `device` and `workload` are a `Device` and a `Workload`, or their sources: a file, a name of the catalogue, a dict,
+/// for a workload an iterable or an Arrow table. The other arguments are as the options of `flashloom run`:
 ///
 /// * `flows`: workloads that run at the same time, each a `Flow` or a workload; `fairness` runs each of them alone, too.
 /// * `depth` keeps so many requests outstanding, `open` issues them at their times of arrival, `queue` is the submission
@@ -234,7 +234,6 @@ fn point(device: catalogue::Device, first: &Workload, flows: &[Flow], mut run: A
     Ok(point)
 }
 
-/// Creates a session of the point.
 fn session<'a>(point: &'a Point, seed: u64, interrupt: &'a AtomicBool) -> Session<'a> {
     Session::new(&point.device).program(flashloom::program()).seed(seed).spec(&point.run).interrupt(interrupt)
 }

@@ -59,25 +59,25 @@ pub(crate) struct Ssd {
 /// A request that has completed. Times are in picoseconds.
 #[pyclass(module = "flashloom", frozen, get_all)]
 pub(crate) struct Completion {
-    /// The number that `submit` returned.
+    /// The number of the request, as `submit` returned it.
     tag: u64,
     /// `read`, `write`, `flush` or `discard`.
     op: &'static str,
-    /// The first byte.
+    /// The address of the first byte.
     offset: u64,
-    /// The number of bytes.
+    /// The length in bytes.
     size: u64,
     /// `done`, `uncorrectable`, `read_only` or `out_of_range`.
     status: &'static str,
-    /// Time of submission.
+    /// Time of submission, in picoseconds.
     arrival: u64,
-    /// Time at which the request left its submission queue.
+    /// Time at which the request left its submission queue, in picoseconds.
     start: u64,
-    /// Time of completion.
+    /// Time of completion, in picoseconds.
     end: u64,
-    /// Number of the submission queue.
+    /// Number of the submission queue, from 0.
     queue: u16,
-    /// The bytes of a read, if the drive keeps data.
+    /// The bytes of a read; `None` unless the drive was made with `data`.
     data: Option<Py<PyBytes>>,
 }
 
@@ -114,7 +114,6 @@ impl Recovery {
     }
 }
 
-/// Returns the kind of a request by its name.
 fn kind(name: &str) -> Result<IoKind, Failure> {
     IoKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
         let all = IoKind::ALL.map(IoKind::name).join(", ");
@@ -157,7 +156,7 @@ fn joined(sectors: &[Bytes512]) -> Option<Vec<u8>> {
 }
 
 impl Ssd {
-    /// Applies `does` to the drive. A broken invariant becomes a failure, in this call and in all later ones.
+    /// Applies `does` to the drive. A broken invariant becomes a failure, in this call and in all later calls.
     fn guarded<T>(&mut self, does: impl FnOnce(&mut Payload) -> T) -> Result<T, Failure> {
         if self.is_broken {
             return Err(Failure::Bug("the drive broke an invariant before, and says nothing since".to_owned()));

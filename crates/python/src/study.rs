@@ -23,7 +23,7 @@ use crate::value::{from_json, from_table, to_table, to_toml};
 
 /// A message of a running study.
 enum News {
-    /// The number of finished runs, and that of all runs.
+    /// The number of finished runs, and the number of all runs.
     Progress(u64, u64),
     /// A result: the labels of its point, and its summary.
     Point(Vec<String>, Box<Summary>),
@@ -91,7 +91,7 @@ impl Study {
         Ok(())
     }
 
-    /// Name of the study.
+    /// Name of the study in its description.
     #[getter]
     fn name(&self) -> PyResult<String> {
         Ok(self.plan()?.spec.name)
@@ -113,7 +113,7 @@ impl Study {
         from_table(py, self.document.table())
     }
 
-    /// Returns the number of points.
+    /// Returns the number of points: one for each combination of the axes' labels.
     fn __len__(&self) -> PyResult<usize> {
         Ok(self.plan()?.points.len())
     }

@@ -47,13 +47,13 @@ fn texts(labels: &[Label]) -> Vec<String> {
 
 #[pymethods]
 impl Sweep {
-    /// Name of the study.
+    /// Name of the study in its description.
     #[getter]
     fn name(&self) -> PyResult<String> {
         Ok(self.get()?.name().to_owned())
     }
 
-    /// The number of all runs.
+    /// The number of runs: each point with each seed.
     #[getter]
     fn runs(&self) -> PyResult<usize> {
         Ok(self.get()?.runs())
@@ -185,7 +185,7 @@ pub(crate) fn file_digest(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     Ok(py.detach(|| study::store::file_digest(&path)).map_err(Failure::from)?.to_string())
 }
 
-/// Returns the files of a trace: one, or those of the CPUs of a recording.
+/// Returns the files of a trace: one file, or a file for each CPU of a recording.
 #[pyfunction]
 pub(crate) fn file_parts(path: PathBuf) -> Vec<PathBuf> {
     workload::trace::files(&path)

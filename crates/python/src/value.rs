@@ -79,7 +79,6 @@ pub(crate) fn from_table<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<
     Ok(dict)
 }
 
-/// Parses a JSON text to a Python value.
 pub(crate) fn from_json<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import("json")?.call_method1("loads", (text,))
 }

@@ -234,7 +234,7 @@ impl Flow {
 
 #[pymethods]
 impl Flow {
-    /// Creates a flow of a workload, or of a source of one.
+    /// Creates a flow of a workload, or of a source from which `Workload` makes one.
     #[new]
     #[pyo3(signature = (workload, *, name=None, queue=0, depth=None, open=false, placement_id=0))]
     fn new(

@@ -50,7 +50,6 @@ impl<S: Sector> Assembly<'_, S> {
         self.content.sectors(self.layout.place(band.stripe, shard, 0), at, bytes, count)
     }
 
-    /// The sectors that a read returns.
     pub(crate) fn gathered(&self) -> Vec<S> {
         let mut data = vec![S::default(); self.operation.completion.io.sectors.get() as usize];
         if !S::KIND.is_present() {
@@ -242,7 +241,6 @@ impl<S: Sector> Assembly<'_, S> {
     }
 }
 
-/// The number of sectors of these writes.
 pub(crate) fn sectors<S>(writes: &[(Range, Vec<S>)]) -> u64 {
     writes.iter().map(|(range, _)| range.to - range.from).sum()
 }

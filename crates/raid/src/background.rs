@@ -27,7 +27,7 @@ pub(crate) struct Background {
     window: Option<StripeWindow>,
     /// The earliest time at which the next window may begin.
     earliest: Time,
-    /// Rows from this one on may have wrong copies or parity.
+    /// Rows from this row on may have wrong copies or parity.
     pub(crate) in_doubt: u64,
 }
 
@@ -74,7 +74,7 @@ impl Background {
         Some(window)
     }
 
-    /// Marks all rows as possibly wrong, because it is not known which ones are.
+    /// Marks all rows as possibly wrong, because the wrong rows are not known.
     pub(crate) const fn doubt(&mut self) {
         self.in_doubt = 0;
     }

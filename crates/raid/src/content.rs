@@ -20,7 +20,6 @@ pub(crate) struct Content {
     histories: Vec<Option<History>>,
     /// Rows that were discarded since then, which read as zeros.
     discarded: BTreeSet<u64>,
-    /// The number of sectors of a chunk.
     chunk: u64,
 }
 
@@ -44,7 +43,6 @@ impl Content {
         bytes
     }
 
-    /// The sectors with these bytes.
     pub(crate) fn sectors<S: Sector>(&self, place: u32, at: u64, mut bytes: Shard, count: u64) -> Vec<S> {
         let mut sectors = vec![S::default(); count as usize];
         self.mask::<S>(place, at, &mut bytes);

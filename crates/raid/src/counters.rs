@@ -1,4 +1,5 @@
-//! The counters of a RAID as those of one drive: the requests of its host, and the flash of all drives together.
+//! The counters of a RAID, as if it were a single drive: the requests of its host, and the flash of all drives
+//! together.
 
 use base::units::Span;
 use flash::backend::Account;

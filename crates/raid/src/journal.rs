@@ -22,7 +22,7 @@ enum Progress {
     Writing,
     Written,
     Flushing,
-    /// The record is on flash, but an earlier record may not be, so that a mount would not find this one.
+    /// The record is on flash, but an earlier record may not be, so that a mount would not find this record.
     Flushed,
     /// The record is on flash, and so are all records before it.
     Durable,
@@ -55,7 +55,6 @@ pub(crate) struct Replay {
 /// The ring of records.
 #[derive(Clone, Debug)]
 pub(crate) struct Journal<S> {
-    /// Number of the drive that holds the journal.
     pub(crate) drive: u32,
     /// The number of sectors of a mapping unit. Each record begins with a unit for its header and ends with a whole
     /// unit, so no two records share a unit.
@@ -235,7 +234,7 @@ impl<S> Journal<S> {
         (self.is_flushing, self.checkpoint, self.replayed) = (false, None, None);
     }
 
-    /// Begins a replay of all records. Returns false if there is none.
+    /// Begins a replay of all records. Returns false if there is no record.
     pub(crate) fn begin_replay(&mut self) -> bool {
         let has_records = !self.records.is_empty() && !self.has_failed;
         self.replayed = has_records.then_some(0);

@@ -13,7 +13,6 @@ use ssd::{RaidLevel, RaidSpec};
 pub struct Layout {
     level: RaidLevel,
     drives: u32,
-    /// The number of sectors of a chunk.
     chunk: u64,
     stripes: u64,
 }
@@ -129,7 +128,6 @@ impl Layout {
         Interval { first: first * scale, end: end * scale, changes }
     }
 
-    /// The bands of whole stripes.
     pub(crate) fn whole_stripes(&self, stripes: std::ops::Range<u64>) -> Vec<Band> {
         stripes.map(|stripe| Band { stripe, from: 0, to: self.chunk, first: 0, last: self.data() }).collect()
     }

@@ -10,7 +10,7 @@ use ssd::{Completion, Counters, Drive, QueueId, RaidDriveCounters, RaidSpec, Rec
 
 use crate::plan::Range;
 
-/// A place in the stripes.
+/// A place in the stripes: a column of chunks, which one drive holds.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// The drive at the place; `None` if it has failed and no spare is left.
@@ -19,7 +19,8 @@ pub struct Place {
     pub stripes: u64,
     /// The number of stripes that the drive would still have after a power cut.
     durable: u64,
-    /// Rows at the end of each step of the rebuild since the last flush, with the number of writes that had ended then.
+    /// Rows at the end of each step of the rebuild since the last flush, with the number of writes that had ended at
+    /// that time.
     steps: Vec<(u64, u64)>,
 }
 
@@ -68,7 +69,6 @@ impl<S: Sector> Members<S> {
         &mut self.drives
     }
 
-    /// The number of sectors of a mapping unit.
     pub(crate) const fn unit(&self) -> u64 {
         self.unit
     }
@@ -124,7 +124,6 @@ impl<S: Sector> Members<S> {
         Some(place)
     }
 
-    /// The number of stripes that the drive at a place has.
     pub(crate) fn stripes_at(&self, place: u32) -> u64 {
         self.places[place as usize].stripes
     }
@@ -230,7 +229,7 @@ impl<S: Sector> Members<S> {
         }
     }
 
-    /// Switches all drives off in order. Returns the time at which the last one is off.
+    /// Switches all drives off in order. Returns the time at which the last drive is off.
     pub(crate) fn power_off(&mut self) -> Time {
         // A drive that has failed may complete requests, which are ignored.
         self.drives.iter_mut().for_each(|drive| _ = drive.power_off());
@@ -249,7 +248,7 @@ impl<S: Sector> Members<S> {
         all.expect("a RAID has a drive")
     }
 
-    /// Counters of each drive: those of the RAID, and those in `own` that the drive counts.
+    /// Counters of each drive: the counts of the RAID, and in `own` the counts of the drive itself.
     pub(crate) fn counters(&self, own: &[Counters]) -> Vec<RaidDriveCounters> {
         let each = self.asked.iter().zip(own).map(|(asked, own)| RaidDriveCounters {
             absorbed_slots: own.absorbed_slots,

@@ -13,7 +13,7 @@ use crate::plan::{Range, Update};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// A request of the host.
+    /// A read, write, discard or flush of the host.
     Host,
     /// Writes the recovered data of other places to the spare that stands at a place.
     Rebuild { place: u32, spare: u32 },
@@ -53,12 +53,11 @@ pub(crate) struct Piece<S> {
 #[derive(Clone, Debug)]
 pub(crate) struct Operation<S> {
     pub(crate) purpose: Purpose,
-    /// The completion for the host. Its data are those of a write of the host, or those that a read returns.
+    /// The completion for the host. Its data are the data of a write of the host, or the data that a read returns.
     pub(crate) completion: Completion<S>,
     /// The number of writes that had ended when the operation began.
     pub(crate) writes_before: u64,
     pub(crate) phase: OperationPhase,
-    /// The time at which the phase began.
     pub(crate) phase_from: Time,
     /// The requests to drives that the operation waited for; recorded only if an observer needs them.
     pub(crate) steps: Vec<LayerStep>,

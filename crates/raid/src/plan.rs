@@ -16,7 +16,6 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// The number of sectors of the range.
     pub(crate) const fn sectors(&self) -> usize {
         (self.to - self.from) as usize
     }
@@ -67,7 +66,7 @@ pub(crate) struct View<'a> {
     pub(crate) avoided: u64,
     /// The number of requests under way at the drive of a place.
     pub(crate) load: &'a dyn Fn(u32) -> u32,
-    /// Rows from this one on may have wrong copies and parity, since a power cut.
+    /// Rows from this row on may have wrong copies and parity, since a power cut.
     pub(crate) in_doubt: u64,
 }
 
@@ -81,7 +80,8 @@ impl View<'_> {
     }
 
     /// The place from which a data shard is read. Among several copies, one that may be damaged comes first, because
-    /// only sectors that were found unreadable are repaired; otherwise the one with the fewest requests under way.
+    /// only sectors that were found unreadable are repaired; otherwise the copy on the drive with the fewest requests
+    /// under way.
     pub(crate) fn source(&self, band: &Band, shard: u32) -> Option<u32> {
         let copies = (0..self.layout.copies()).map(|copy| self.layout.place(band.stripe, shard, copy));
         let mut held = copies.filter(|place| self.can_read(band, *place));

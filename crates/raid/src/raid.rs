@@ -26,7 +26,7 @@ use crate::writes::Writes;
 
 #[derive(Clone, Copy, Debug)]
 enum RaidEvent {
-    /// A drive fails.
+    /// A planned failure of a drive is due.
     Failure { drive: u32 },
     /// The next window of the RAID's own work may begin.
     Background,
@@ -60,12 +60,12 @@ pub struct Raid<S> {
 }
 
 impl<S: Sector> Raid<S> {
-    /// Creates a RAID over these drives: those of the stripes, then the spares, then that of the journal. Data of
-    /// preconditioning stays on the drives.
+    /// Creates a RAID over these drives: the drives of the stripes, then the spares, then the drive of the journal.
+    /// Data of preconditioning stays on the drives.
     ///
     /// # Panics
     ///
-    /// If the number of drives is not that of the description.
+    /// If the number of drives differs from the description.
     #[must_use]
     pub fn new(spec: &RaidSpec, drives: Vec<Ssd<S>>) -> Self {
         assert_eq!(drives.len() as u32, spec.all_drives(), "the drives of the RAID");

@@ -31,7 +31,7 @@ impl Writes {
         self.under_way == 0 && self.ended == self.durable && !self.has_discarded
     }
 
-    /// Forgets the writes before the power cut: only later ones count.
+    /// Forgets the writes before the power cut: only later writes count.
     pub(crate) const fn lose_power(&mut self) {
         (self.under_way, self.durable) = (0, self.ended);
     }

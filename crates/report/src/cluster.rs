@@ -1,4 +1,4 @@
-//! The runs of a study for several machines as tables: those of a shard, and those whose keys are written.
+//! The runs of a study for several machines as tables: the runs of a shard, and the runs whose keys are written.
 
 use study::text::memory;
 

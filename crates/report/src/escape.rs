@@ -1,4 +1,4 @@
-//! Text in HTML.
+//! Escapes text for HTML.
 
 /// Escapes a text for HTML, also in an attribute.
 pub(crate) fn escape(text: &str) -> String {

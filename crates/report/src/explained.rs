@@ -36,7 +36,7 @@ pub(crate) fn stack_of_parts(name: String, band: &Band) -> Stack {
 }
 
 /// The number of the colour for time without waiting, and for waits without a known cause. It is hatched, because the
-/// plain colours are those of the causes.
+/// plain colours belong to the causes.
 const OWN: usize = Cause::COUNT;
 const UNKNOWN: usize = 2 * Cause::COUNT - 1;
 

@@ -9,7 +9,7 @@ use crate::quantity;
 /// The number of colours in the palette; a series takes the colour of its number, modulo this.
 pub const COLOURS: usize = 8;
 
-/// One chart of a page.
+/// A chart of a page: heading, note and content.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
     /// The subject of the chart.
@@ -34,22 +34,22 @@ impl Figure {
 pub enum Chart {
     /// Lines over a numeric axis.
     Lines {
-        /// The horizontal axis.
+        /// The horizontal axis, with its label and scale.
         x: Axis,
-        /// The vertical axis.
+        /// The vertical axis, with its label and scale.
         y: Axis,
         /// The lines in the order of the legend.
         lines: Vec<Line>,
     },
     /// Lines over an axis of names.
     Courses {
-        /// The horizontal axis.
+        /// The horizontal axis, with its label and scale.
         x: Names,
-        /// The vertical axis.
+        /// The vertical axis, with its label and scale.
         y: Axis,
         /// The lines in the order of the legend, with a value for each name.
         lines: Vec<Course>,
-        /// Values that a source states, for comparison with those of the lines.
+        /// Values that a source states, for comparison with the values of the lines.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         marks: Vec<Mark>,
     },
@@ -57,24 +57,24 @@ pub enum Chart {
     Stacks {
         /// The horizontal axis, on which the length of bars is measured.
         x: Axis,
-        /// The rows, from the top.
+        /// The rows of the chart, from the top.
         rows: Vec<Stack>,
     },
     /// Lines over a numeric axis whose points have names, in the order of the names. An example is latency against the
     /// achieved rate.
     Paths {
-        /// The horizontal axis.
+        /// The horizontal axis, with its label and scale.
         x: Axis,
-        /// The vertical axis.
+        /// The vertical axis, with its label and scale.
         y: Axis,
         /// The lines in the order of the legend.
         lines: Vec<Path>,
     },
     /// Parts of a whole over a numeric axis, stacked: each part has a value for each interval.
     Areas {
-        /// The horizontal axis.
+        /// The horizontal axis, with its label and scale.
         x: Axis,
-        /// The vertical axis.
+        /// The vertical axis, with its label and scale.
         y: Axis,
         /// The left edge of each interval, and the right edge of the last.
         edges: Vec<Number>,
@@ -83,14 +83,14 @@ pub enum Chart {
     },
     /// Values as colours, by row and by range of a numeric axis.
     Heat {
-        /// The horizontal axis.
+        /// The horizontal axis, with its label and scale.
         x: Axis,
         /// The left edge of each column, and the right edge of the last.
         edges: Vec<Number>,
         /// The quantity that the colours show; pale stands for the least number of the axis, full colour for the
         /// greatest.
         colours: Axis,
-        /// The rows, from the top.
+        /// The rows of the chart, from the top.
         rows: Vec<HeatRow>,
     },
     /// Shares by two names, with colours on a scale from 0 to the largest share.
@@ -104,16 +104,16 @@ pub enum Chart {
     },
     /// Activity over time: a row for each resource, a slice for each of its activities.
     Lanes {
-        /// The horizontal axis.
+        /// The horizontal axis, with its label and scale.
         x: Axis,
-        /// The rows, from the top.
+        /// The rows of the chart, from the top.
         lanes: Vec<Lane>,
     },
     /// A bar for each range of numbers.
     Bars {
-        /// The horizontal axis.
+        /// The horizontal axis, with its label and scale.
         x: Axis,
-        /// The vertical axis.
+        /// The vertical axis, with its label and scale.
         y: Axis,
         /// Lower bound, upper bound (exclusive) and height of each bar.
         bars: Vec<[Number; 3]>,
@@ -123,7 +123,7 @@ pub enum Chart {
 /// The scale and the label of an axis of numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Axis {
-    /// The quantity on the axis.
+    /// The quantity on the axis, as its title.
     pub label: String,
     /// The unit of measure of its numbers.
     pub unit: Dimension,
@@ -156,12 +156,12 @@ pub enum Scale {
     Nines,
 }
 
-/// An axis of names.
+/// An axis with a name at each position instead of numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Names {
     /// The thing that the names denote.
     pub label: String,
-    /// The names in order.
+    /// The names in the order of their positions.
     pub names: Vec<String>,
     /// The positions of the names, if they are quantities of one kind, whose values a line may join. Other names have
     /// equal distances and no values in between.
@@ -302,7 +302,7 @@ pub struct Course {
 /// A value that a source states, or the range in which it lies.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Mark {
-    /// The name of the mark in the legend: that of the source.
+    /// The name of the source, as the legend shows it.
     pub name: String,
     /// The index of the mark's name on the horizontal axis.
     pub at: usize,
@@ -319,7 +319,7 @@ pub struct Mark {
 /// A row of a stacked bar chart.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stack {
-    /// The name of the row.
+    /// The name of the row, as the axis shows it.
     pub name: String,
     /// The parts of the bar from left to right.
     pub parts: Vec<BarPart>,
@@ -328,18 +328,18 @@ pub struct Stack {
     pub label: Option<String>,
 }
 
-/// A part of a bar.
+/// A part of a stacked bar, with its colour and legend.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BarPart {
     /// Name of the part in the legend.
     pub name: String,
     /// Number of the part's colour in the page's palette.
     pub colour: usize,
-    /// The length of the part.
+    /// The length of the part, in the unit of the axis.
     pub value: Number,
 }
 
-/// A row of a heat map.
+/// A row of a heat map: a label, and a value for each column.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HeatRow {
     /// Label of the row on the vertical axis.

@@ -1,4 +1,4 @@
-//! Tables as text.
+//! Aligns tables as text, and wraps columns that are too wide.
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 

@@ -67,7 +67,7 @@ pub struct Section {
     pub note: String,
     /// The blocks above the charts.
     pub above: Vec<Block>,
-    /// The charts.
+    /// The charts of the section, in order.
     pub figures: Vec<Figure>,
     /// The blocks below the charts.
     pub below: Vec<Block>,
@@ -82,7 +82,7 @@ pub enum Block {
     Table(Table),
     /// Preformatted text, below a heading that opens and closes it.
     Text {
-        /// The heading.
+        /// The heading that stays visible when the text is closed.
         heading: String,
         /// Text that is shown as it is, with its line breaks.
         text: String,
@@ -126,7 +126,7 @@ pub struct Row {
     pub notes: Vec<String>,
 }
 
-/// A cell of a table.
+/// A cell of a table: its text, the number behind the text, and its style.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
     /// Text of the cell as shown.
@@ -330,7 +330,6 @@ impl Table {
 }
 
 impl Cell {
-    /// The cell as an HTML element, with its attributes.
     fn html(&self, element: &str) -> String {
         let name = element.split(' ').next().unwrap_or(element);
         let of = self.of.as_ref().map_or_else(String::new, |of| format!(" data-of=\"{}\"", escape(of)));

@@ -14,7 +14,7 @@ use study::output::TIMELINE;
 use study::watch::timeline::{LevelReading, Slice, Timeline};
 
 const DIES: u32 = 1;
-/// The thread number of the first plane that reads by itself: after those of all dies.
+/// The thread number of the first plane that reads by itself: after the threads of all dies.
 const FIRST_PLANE: u32 = 1 << 20;
 const CHANNELS: u32 = 2;
 const CONTROLLERS: u32 = 3;

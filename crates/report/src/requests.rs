@@ -10,7 +10,6 @@ use study::summary::Provenance;
 use super::columns::Rows;
 use super::table::{Table, UnitOfMeasure};
 
-/// The number of rows in a group.
 const GROUP: usize = 1 << 16;
 
 /// A Parquet file with a row for each request, in the order of completion.

@@ -11,7 +11,6 @@ use super::figure::{Figure, Stack};
 use super::grid::grid;
 use super::page::{Cell, Row, Table};
 
-/// A result with its name.
 pub(crate) struct NamedResult<'a> {
     pub(crate) name: &'a str,
     pub(crate) explained: &'a [KindBands],

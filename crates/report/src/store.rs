@@ -8,8 +8,8 @@ pub fn studies_table(rows: impl IntoIterator<Item = [String; 3]>) -> String {
     grid(&["study", "runs", "there"], rows.into_iter().map(Vec::from), 1)
 }
 
-/// The table of results: the beginning of the digest, the device, the workload, the seed, and a remark on unused ones.
-/// Long names are cut.
+/// The table of results: the beginning of the digest, the device, the workload, the seed, and a remark on unused
+/// results. Long names are cut.
 pub fn points_table(rows: impl IntoIterator<Item = [String; 5]>) -> String {
     const NAME: usize = 22;
     let cut = |name: String| match name.chars().count() > NAME {

@@ -74,7 +74,7 @@ impl Table {
     ///
     /// # Panics
     ///
-    /// If the type of its values is not that of its definition, or its length is not that of the columns before.
+    /// If the type of its values differs from its definition, or its length from the columns before.
     pub fn push(&mut self, field: Field, column: Column) {
         assert_eq!(field.values, column.values(), "the column {} has other values", field.name);
         if let Some((first, values)) = self.columns.first() {
@@ -140,7 +140,7 @@ impl Table {
         self.columns.into_iter()
     }
 
-    /// The number of rows.
+    /// The number of rows, which all columns have; 0 without columns.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.len())

@@ -43,7 +43,6 @@ const GAINS: [TrialColumn; 5] = [
     TrialColumn { heading: "req/s", of: |t| comparable(t).and_then(requests_per_s), show: count },
 ];
 
-/// The prices of a change.
 const PRICES: [TrialColumn; 5] = [
     TrialColumn { heading: "WAF", of: |t| metric(t, "waf"), show: |value| format!("{value:.2}") },
     TrialColumn { heading: "J/sector", of: |t| metric(t, "energy-per-sector"), show: |value| format!("{value:.1e}") },

@@ -1,5 +1,5 @@
-//! The words that a page explains: those of the guide's glossary, and metrics by their keys. A word on a page is a link to its
-//! line at the end of the page, which the script also shows on hover and on focus.
+//! The words that a page explains: the words of the guide's glossary, and metrics by their keys. A word on a page is a
+//! link to its line at the end of the page, which the script also shows on hover and on focus.
 
 use std::fmt::Write as _;
 use std::sync::OnceLock;
@@ -17,7 +17,6 @@ const PLAIN: [&str; 40] = [
     "update", "valid", "way",
 ];
 
-/// A line of the glossary.
 struct GlossaryEntry {
     word: String,
     /// The forms of the word in texts, in lower case.

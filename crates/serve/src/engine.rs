@@ -98,7 +98,7 @@ pub struct EngineOptions {
     pub control: Option<PathBuf>,
     /// Serves `/metrics` and `/healthz` of the drive.
     pub metrics: Option<MetricsServer>,
-    /// Serves the live page of the drive, and what `metrics` serves.
+    /// Serves the live page of the drive, and the pages of `metrics`.
     pub web: Option<WebServer>,
     /// The list of the last incidents, which the page shows. The engine adds the drive's commands; holders of a clone may add more.
     pub incidents: Incidents,

@@ -32,8 +32,8 @@ use tokio::time::timeout;
 use crate::server::race;
 use body::Body;
 
-/// The most connections at a time. A further connection replaces the one that has been silent for longest, or waits if every
-/// connection has sent a request.
+/// The most connections at a time. A further connection replaces the connection that has been silent for longest, or
+/// waits if every connection has sent a request.
 const CONNECTIONS: usize = 64;
 /// The most answers that are prepared at a time.
 const THREADS: usize = 4;
@@ -74,14 +74,14 @@ impl std::error::Error for HttpError {}
 pub(crate) struct Question {
     pub(crate) method: Method,
     pub(crate) path: String,
-    /// The token in the request's header.
+    /// The value of the header [`TOKEN`]; `None` without this header.
     pub(crate) token: Option<String>,
 }
 
 pub(crate) enum Answer {
     /// A whole text, with its status and its media type.
     Text { status: StatusCode, media: &'static str, text: Bytes },
-    /// The method is not allowed; only this one is.
+    /// The method is not allowed; only the named method is.
     Only(&'static str),
     /// Server-sent events, until the site drops its ends of the channels.
     Events(Events),

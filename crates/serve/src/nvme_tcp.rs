@@ -38,7 +38,7 @@ use crate::server::{BindError, race};
 use io::NamespaceTarget;
 use shared::SharedState;
 
-/// The limits of hosts.
+/// The limits on the hosts of a subsystem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NvmeLimits {
     /// The most controllers at a time; further hosts get the status that the subsystem is busy.
@@ -162,8 +162,7 @@ impl NvmeStopper {
 impl NvmeServer {
     /// Opens the socket; port 0 takes a free one.
     ///
-    /// # Errors
-    /// If the socket cannot be opened, or others than this machine's users could reach it.
+    /// # Errors If the socket cannot be opened, or users of other machines could reach the socket.
     ///
     /// # Panics
     /// If the limits leave no room for the largest command.

@@ -68,7 +68,7 @@ impl Hangup {
     }
 }
 
-/// The limits of clients.
+/// The limits on the clients of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The most connections at a time. Further clients wait until a connection ends.

@@ -65,7 +65,6 @@ pub struct State {
     folder: Arc<dyn Folder>,
     shared: Arc<StateHealth>,
     durability: Durability,
-    /// The names of all files.
     names: Vec<String>,
     _lock: Option<Lock>,
 }
@@ -127,7 +126,7 @@ impl State {
         Ok(Self { _lock: dir.take_lock(), ..state })
     }
 
-    /// Bytes of memory in addition to those of a drive whose content is in a backing store.
+    /// Bytes of memory in addition to the memory of a drive whose content is in a backing store.
     #[must_use]
     pub fn memory(resolved: &ResolvedDevice) -> u64 {
         let slc_array = resolved.slc_array.as_ref().map(|part| &part.geometry);

@@ -36,9 +36,7 @@ use token::Token;
 
 pub use crate::http::HttpError;
 
-/// The drive of a page.
 pub(crate) struct WatchedDrive {
-    /// The name of the device.
     pub(crate) device: String,
     /// Sectors that a client can address.
     pub(crate) capacity: Sectors,

@@ -14,7 +14,6 @@ pub(crate) const FLUSH: u16 = 3;
 pub(crate) const TRIM: u16 = 4;
 pub(crate) const FUA: u16 = 1;
 
-/// The head of a request.
 pub(crate) fn head(command: u16, flags: u16, cookie: u64, offset: u64, length: u32) -> Vec<u8> {
     let mut out = Vec::from(0x2560_9513_u32.to_be_bytes());
     out.extend(flags.to_be_bytes());
@@ -134,13 +133,13 @@ impl<S: Read + Write> Client<S> {
         &mut self.stream
     }
 
-    /// Waits until the server closes the connection; returns what it sent before.
+    /// Waits until the server closes the connection; returns the bytes that the server sent before.
     pub(crate) fn until_closed(mut self) -> usize {
         until_closed(&mut self.stream)
     }
 }
 
-/// Waits until the server closes the connection; returns how many bytes it sent before.
+/// Waits until the server closes the connection; returns the number of bytes that the server sent before.
 pub(crate) fn until_closed(stream: &mut impl Read) -> usize {
     let mut sent = Vec::new();
     match stream.read_to_end(&mut sent) {

@@ -1,4 +1,4 @@
-//! A running server.
+//! An NBD server in a thread, for tests of connections.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

@@ -61,7 +61,6 @@ impl Way<'_> {
         if self.tls.is_some() { all[4..].to_vec() } else { all }
     }
 
-    /// A client of an export.
     fn client(&self, export: &str) -> io::Result<Client<Box<dyn Stream>>> {
         let mut stream = connect(self.socket);
         if let Some(config) = &self.tls {
@@ -110,7 +109,7 @@ fn noise(rng: &mut Rng) -> Vec<u8> {
     bytes
 }
 
-/// Writes, reads, trims and flushes of one client, each read compared with what was written last.
+/// Writes, reads, trims and flushes of one client, each read compared with the last written data.
 fn verify(way: &Way<'_>, seed: u64, go_on: &dyn Fn(u64) -> bool) -> u64 {
     const SLOTS: u64 = 64;
     const DEPTH: u64 = 8;
@@ -159,8 +158,8 @@ fn verify(way: &Way<'_>, seed: u64, go_on: &dyn Fn(u64) -> bool) -> u64 {
     round
 }
 
-/// Runs the verifying client beside the hostile ones. Returns the rounds of the verifying client, and the connections
-/// of each kind of hostile client.
+/// Runs the verifying client beside the hostile clients. Returns the rounds of the verifying client, and the
+/// connections of each kind of hostile client.
 fn besiege(way: &Way<'_>, seed: u64, go_on: &(dyn Fn(u64) -> bool + Sync)) -> (u64, [u64; 5]) {
     let done = AtomicBool::new(false);
     let counted = [const { AtomicU64::new(0) }; 5];

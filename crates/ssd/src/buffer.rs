@@ -60,7 +60,7 @@ struct Queue {
 #[derive(Clone, Copy, Debug)]
 struct Batch {
     number: u64,
-    /// The oldest epoch that is not durable: its flushes and later ones wait for the batch.
+    /// The oldest epoch that is not durable: flushes of this epoch and of later epochs wait for the batch.
     epoch: u64,
 }
 
@@ -71,7 +71,6 @@ pub(crate) struct Buffer {
     /// The number of sectors of a unit, and the mask of all of them.
     sectors: usize,
     full: SectorMask,
-    /// The number of sectors in the buffer.
     held: u64,
     entries: Slab<BufferEntry>,
     data: Payload,
@@ -81,7 +80,6 @@ pub(crate) struct Buffer {
     queues: Vec<Queue>,
     /// The superblock policy's lists, instead of the queues.
     superblocks: Option<Superblocks>,
-    /// The number of dirty units.
     dirty: u32,
     /// The number of units on their way to flash.
     flushing: u32,
@@ -369,7 +367,6 @@ impl Buffer {
         (arrived == ArrivalResult::Discarded && !self.planted.is(Sabotage::DroppedStays)).then_some(lpn)
     }
 
-    /// The number of units in the buffer.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }

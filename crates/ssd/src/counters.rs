@@ -81,7 +81,7 @@ pub struct Counters {
     pub refresh: Option<RefreshCounters>,
     /// Counters of parity since power-on; `None` without it.
     pub parity: Option<ParityCounters>,
-    /// Counters of the zones since power-on, and the number of open ones; `None` without zones.
+    /// Counters of the zones since power-on, and the number of open zones; `None` without zones.
     pub zones: Option<ZoneCounters>,
     /// Power states, temperature and the energy that the controller spent; `None` without `[power]`.
     pub power: Option<Box<PowerCounters>>,

@@ -243,7 +243,7 @@ impl<S: Sector> Ssd<S> {
         self.host.queues.waiting() + self.host.active.len()
     }
 
-    /// Program/erase cycles of every block, without those of an SLC array.
+    /// Program/erase cycles of every block, without the blocks of an SLC array.
     #[must_use]
     pub fn erase_counts(&self) -> Vec<u32> {
         self.backend.media().all_erases().collect()

@@ -16,7 +16,7 @@ pub struct History {
     versions: Arc<Vec<u32>>,
 }
 
-/// The version of a unit whose last write was refused: flash may hold that write or the one before. No write has this
+/// The version of a unit whose last write was refused: flash may hold that write or the write before. No write has this
 /// version.
 const UNKNOWN: u32 = u32::MAX;
 

@@ -21,14 +21,14 @@ pub struct LayerStep {
     pub drive: u32,
     /// The tag of the request to the drive.
     pub tag: Tag,
-    /// True if the drive is that of a journal.
+    /// True if the drive holds a journal.
     pub is_journal: bool,
 }
 
 /// A request of a layer that has ended, or a step of its own work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayerRequest {
-    /// The upper half of the tags of all requests to drives that this one made. Later requests may use it again.
+    /// The upper half of the tags of all requests to drives that this request made. Later requests may use it again.
     pub number: u32,
     /// True if the request is the layer's own work.
     pub is_own: bool,

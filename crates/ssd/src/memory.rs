@@ -38,7 +38,7 @@ impl Memory {
         }
     }
 
-    /// All parts together.
+    /// The sum of all parts.
     #[must_use]
     pub fn total(&self) -> Bytes {
         Bytes::new(self.parts.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(bytes.get())))

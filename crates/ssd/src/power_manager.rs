@@ -32,7 +32,7 @@ pub struct StateCounters {
 /// The operational power state that the host has selected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PowerStateSelection {
-    /// The number of the state, from 0.
+    /// The index of the state in `power.operational`, from 0.
     pub state: u32,
     /// The number of operational states that the drive describes.
     pub states: u32,
@@ -69,7 +69,7 @@ pub struct PowerCounters {
 
 impl PowerCounters {
     /// The counts since `earlier`. The operational power state, the temperatures, and the highest power below the cap
-    /// have no difference: they are those of `self`.
+    /// have no difference: their values are those of `self`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let state = |(to, from): (&StateCounters, &StateCounters)| StateCounters {
@@ -141,8 +141,8 @@ impl PowerManager {
         }
     }
 
-    /// Makes an idle drive active at once, for work that needs no admission: the FTL's own, or that of a request which
-    /// the drive has taken.
+    /// Makes an idle drive active at once, for work that needs no admission: the FTL's own work, or work of a request
+    /// which the drive has taken.
     #[inline]
     pub(crate) fn note_busy(&mut self, now: Time) {
         if let Condition::Idle { .. } = self.condition {
@@ -247,7 +247,7 @@ impl PowerManager {
         }
     }
 
-    /// Makes the throttle delay the request after one of this size.
+    /// Makes the throttle delay the next request after a request of `bytes` bytes.
     #[inline]
     pub(crate) fn throttle_after(&mut self, now: Time, bytes: Bytes) {
         if let Some(thermal) = &self.thermal {

@@ -110,7 +110,7 @@ impl Precondition {
     }
 }
 
-/// The result of preconditioning.
+/// The writes of preconditioning, and the write amplification that they reached.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PreconditioningResult {
     /// The number of mapping units written, without those that a computed state begins with.
@@ -269,7 +269,7 @@ impl<S: Sector> Ssd<S> {
         self.as_mounted
     }
 
-    /// Makes a loaded drive equal to the one that was saved after its preconditioning: a run has the same events on
+    /// Makes a loaded drive equal to the drive that was saved after its preconditioning: a run has the same events on
     /// both, at the same times. Without this call the first requests of the loaded drive wait until it has recovered.
     #[must_use]
     pub fn as_preconditioned(mut self) -> Self {

@@ -1,4 +1,4 @@
-//! Counters of a RAID, beside those of its drives.
+//! Counters of a RAID, beside the counters of its drives.
 
 use base::units::Time;
 
@@ -31,7 +31,7 @@ pub struct RaidCounters {
     pub journal: Option<RaidJournalCounters>,
 }
 
-/// Counters of the journal of a RAID.
+/// Counters of the journal that closes the write hole of a RAID.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RaidJournalCounters {
     /// The number of records written.
@@ -63,7 +63,7 @@ impl RaidJournalCounters {
     }
 }
 
-/// Counters of a drive of a RAID.
+/// Counters of the requests that a RAID sends to one of its drives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RaidDriveCounters {
     /// True if the drive has failed, whether or not a spare took its place.

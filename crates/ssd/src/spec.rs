@@ -64,7 +64,7 @@ pub struct Spec {
     /// The device that the file models, and the sources of its numbers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// The flash array.
+    /// The flash array: part, channels, chips and controllers.
     pub flash: FlashSpec,
     /// An SLC array in front of the main array; none if the table is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,7 +72,7 @@ pub struct Spec {
     /// The host link and the submission queues.
     #[serde(default)]
     pub host: HostSpec,
-    /// The speed of the drive's RAM; if missing, it takes no time.
+    /// The speed of the drive's RAM; if missing, RAM takes no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ram: Option<RamSpec>,
     /// Power states, temperature and the power of the controller; not modelled if missing.
@@ -99,7 +99,7 @@ pub struct HostSpec {
     /// The host link: a name (`ata-133`, `sata-300`, `sata-600`, `pcie-3-x4`...), `none` for a link that takes no
     /// time, or its rate, overhead and duplex written out.
     pub link: LinkSpec,
-    /// The most requests that the device works on at once; others wait in their submission queues.
+    /// The most requests that the device works on at once; further requests wait in their submission queues.
     pub queue_depth: u32,
     /// The number of submission queues, all alike; one if missing.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::ResolvedDevice;
 
-/// The temperature of stored drives if none is given: that of JESD218 for client drives without power.
+/// The temperature of stored drives if none is given: the temperature of JESD218 for client drives without power.
 const STORED_AT: Temperature = Temperature::from_celsius(30);
 
 /// The oldest age, at the temperature for which the part's errors are known.

@@ -1,4 +1,4 @@
-//! Counters of a translation over zones, beside those of the drive below it.
+//! Counters of a translation over zones, beside the counters of the drive below it.
 
 use base::units::Span;
 
@@ -38,7 +38,7 @@ pub struct TranslationCounters {
 }
 
 impl TranslationCounters {
-    /// The counts since `from`; free zones and mapped units are those of `self`.
+    /// The counts since `from`; free zones and mapped units are taken from `self`.
     #[must_use]
     pub fn since(&self, from: &Self) -> Self {
         Self {

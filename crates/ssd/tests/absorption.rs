@@ -34,8 +34,8 @@ fn drive(multi: bool, high: &str, ftl: &str) -> Ssd<()> {
     Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{text}: {faults:?}")), 1)
 }
 
-/// Mapping units that are under way while the buffer is full: two programs for each die that may take the next one; sixteen
-/// where the address decides the die.
+/// Mapping units that are under way while the buffer is full: two programs for each die that may take the next unit;
+/// sixteen where the address decides the die.
 fn under_way(drive: &Ssd<()>, ftl: &str) -> f64 {
     let geometry = &drive.resolved().geometry;
     let dies = if ftl.contains("block-striping") { 1 } else { geometry.die_count() };
@@ -52,9 +52,9 @@ fn write(tag: u64, unit: u64) -> Request<()> {
 /// The times at which the host submits writes.
 #[derive(Clone, Copy)]
 enum SubmissionPace {
-    /// This many writes are always under way.
+    /// The number of writes that are always under way.
     Depth(u64),
-    /// Each write follows this long after the one before.
+    /// The time from each write to the next.
     Gap(Span),
 }
 

@@ -49,7 +49,7 @@ fn counted(drive: &Ssd<()>) -> HmbCounters {
     drive.counters().map.and_then(|map| map.hmb).expect("a host memory buffer")
 }
 
-/// Reads other translation pages, until the drive's own RAM no longer holds the earlier ones.
+/// Reads other translation pages, until the drive's own RAM no longer holds the earlier pages.
 fn forget(drive: &mut Ssd<()>, from: u64) {
     (from..from + 4).for_each(|page| _ = read(drive, page * 128));
 }

@@ -16,7 +16,7 @@ fn spec(text: &str) -> Spec {
 }
 
 /// The mapping units of each non-empty word line after writes of these numbers of units. Each write begins when the
-/// ones before it have ended, or all begin at once.
+/// writes before it have ended, or all begin at once.
 fn word_lines(writes: &[u64], at_once: bool) -> Vec<Vec<u32>> {
     let spec = spec("paired-pages = true }\nftl = { over-provisioning = \"40%\" }\n");
     let mut drive: Ssd<Stamp> = Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}")), 7);

@@ -1,4 +1,4 @@
-//! Compares the computed steady state with that of many overwrites of a filled drive.
+//! Compares the computed steady state with the state after many overwrites of a filled drive.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
@@ -114,7 +114,7 @@ fn a_computed_steady_state_is_that_of_a_long_run() {
     }
 }
 
-/// Compares the write amplification that `flashloom check` predicts with that of a long run.
+/// Compares the write amplification that `flashloom check` predicts with the write amplification of a long run.
 #[test]
 fn the_expected_write_amplification_is_that_of_a_long_run() {
     let small = |blocks: u32, spare: u32, ftl: &str| {

@@ -7,7 +7,7 @@ use crate::summary::Summary;
 pub struct Caution<'a> {
     /// The text, with the numbers of the first run that has it.
     pub text: &'a str,
-    /// True for a warning; a note says what was assumed or left out.
+    /// True for a warning. False for a note, which states an assumption or an omission.
     pub is_warning: bool,
     /// The numbers of the runs, or of the groups of runs, that have the caution, in ascending order.
     pub of: Vec<usize>,

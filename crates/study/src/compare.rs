@@ -98,7 +98,7 @@ pub fn plan(workload: &Path, devices: &[PathBuf], seeds: &[u64], run: &RunSpec) 
     Plan::new(&Document::parse(Path::new("compare"), text)?)
 }
 
-/// The first device whose name repeats an earlier one.
+/// The first device whose name repeats an earlier name.
 fn twin(devices: &[PathBuf]) -> Option<&Path> {
     let alike = |(i, device): &(usize, &PathBuf)| devices[..*i].iter().any(|other| name(other) == name(device));
     devices.iter().enumerate().find(alike).map(|(_, device)| &**device)
@@ -134,12 +134,13 @@ const METRICS: [&str; 10] = [
 /// One drive of a comparison: its value for each column.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
-    /// Name of the drive: that of its description.
+    /// Name of the drive in its description.
     pub device: String,
     /// Values in base units, as means over the seeds; columns that do not apply are missing.
     #[schemars(extend("propertyNames" = schema::keys(columns().map(|column| column.key))))]
     pub values: BTreeMap<&'static str, f64>,
-    /// The values over the seeds: their mean, its 95 % interval, and each run's; missing with one seed.
+    /// For each column, the mean over the seeds with its 95 % interval, and the value of each run; missing with one
+    /// seed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("propertyNames" = schema::keys(columns().map(|column| column.key))))]
     pub spread: BTreeMap<&'static str, Spread>,
@@ -147,10 +148,11 @@ pub struct Row {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
     pub latency_curves: BTreeMap<&'static str, CurveSpread>,
-    /// The keys of the columns in which the drive may be the best: it has the best mean, or the seeds cannot tell it
-    /// from the drive with the best mean. The test is a paired t-test for each other drive; with 95 % confidence the
-    /// best drive of a column is among those that name it. With one seed, only columns that no run changes are named. A
-    /// drive of which more than one request in a thousand failed is best in no column, unless failures were allowed.
+    /// The keys of the columns in which the drive may be the best: the drive has the best mean, or the seeds cannot
+    /// tell it from the drive with the best mean (a paired t-test for each other drive). With 95 % confidence the best
+    /// drive of a column is among the drives that list the column. With one seed, only columns that no run changes are
+    /// listed. A drive of which more than one request in a thousand failed is best in no column, unless failures were
+    /// allowed.
     pub best: Vec<&'static str>,
     /// False if more than one request in a thousand failed, and failures were not allowed: the drive is best in no column.
     pub is_comparable: bool,

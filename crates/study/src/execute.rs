@@ -73,7 +73,7 @@ pub enum ExecuteError {
         /// Folder of the store that could not be written.
         store: PathBuf,
     },
-    /// A run failed.
+    /// A run failed, at a point with a seed.
     Session(Box<SessionError>, RunLabel),
 }
 

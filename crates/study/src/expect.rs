@@ -39,15 +39,15 @@ pub struct ExpectSpec {
     /// The paper's statement, shortened for the table.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub paper: String,
-    /// The known reason why the expectation does not hold. It is judged nevertheless, and if it holds, that is an error
-    /// of the study.
+    /// The known reason why the expectation does not hold. The expectation is judged nevertheless; if it holds, the
+    /// study has an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<String>,
     /// The paper's words, if they ask for no more than a bound on one side, or than an order without a margin. Without
     /// these words such an expectation is printed as loose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asks_no_more: Option<String>,
-    /// The numbers to which the inputs were fitted, if the expectation differs from its claim in this.
+    /// The numbers to which the inputs of this expectation were fitted; the claim's `calibrated` if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibrated: Option<CalibrationTarget>,
     /// True if the difference must also be larger than the spread over the seeds: the 95 % interval of the mean
@@ -61,16 +61,16 @@ pub struct ExpectSpec {
     /// The number lies in a range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<WithinRange>,
-    /// The number at one point has this ratio to that at another.
+    /// The ratio of the number at one point to the number at another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<RatioExpectation>,
-    /// The number at one point exceeds that at another by this much.
+    /// The difference between the numbers at two points.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<DifferenceExpectation>,
-    /// The number rises or falls along an axis.
+    /// The numbers rise or fall with each step along an axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monotonic: Option<Monotonic>,
-    /// The number rises or falls linearly along an axis.
+    /// The numbers lie on a line along an axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linear: Option<Linear>,
     /// The number changes up to a point of an axis, and stays constant beyond it.
@@ -91,13 +91,13 @@ pub struct ExpectSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
 #[serde(rename = "Calibrated", rename_all = "kebab-case")]
 pub enum CalibrationTarget {
-    /// To none: every input is stated in the paper, or assumed before anything was measured.
+    /// The inputs were not fitted: each is stated in the paper, or assumed before anything was measured.
     No,
-    /// To numbers of the paper that the claim is not about.
+    /// The inputs were fitted to numbers of the paper that the claim is not about.
     Other,
-    /// To the numbers of the claim, or chosen with its outcome known.
+    /// The inputs were fitted to the numbers of the claim, or chosen with its outcome known.
     This,
-    /// The expectation restates an input. It is judged, but says nothing about the model.
+    /// The expectation restates an input: the verdict says nothing about the model.
     Input,
 }
 
@@ -114,8 +114,8 @@ impl CalibrationTarget {
     }
 }
 
-/// Points that an expectation leaves out. The expectation is judged there as well: if it holds, or its value is not the
-/// stated one, that is an error of the study.
+/// Points that an expectation leaves out. The expectation is judged at these points as well: if it holds there, or its
+/// value differs from `measured`, the study has an error.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LeftOutSpec {
@@ -264,7 +264,6 @@ pub struct AscendingOrder {
     pub by: Ratio,
 }
 
-/// The condition of an expectation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Condition<'a> {
     Within(&'a WithinRange),
@@ -331,7 +330,7 @@ impl ExpectSpec {
         given.next().filter(|_| given.next().is_none())
     }
 
-    /// The dimension of the compared numbers: that of the metric, or [`Dimension::Plain`] for quotients (`per`).
+    /// The dimension of the compared numbers: the metric's, or [`Dimension::Plain`] for quotients (`per`).
     pub(crate) const fn dimension(&self) -> Dimension {
         if self.per.is_some() { Dimension::Plain } else { self.metric.dimension() }
     }

@@ -22,7 +22,7 @@ pub struct Explanation {
     pub explained: Vec<KindBands>,
     /// The share of the requests that failed.
     pub failed: f64,
-    /// The share of mapping units without data among those that reads asked for. Such units took no flash time.
+    /// The share of read mapping units without data, whose reads took no flash time.
     pub unmapped_reads: f64,
     /// Reasons to doubt the numbers, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -33,7 +33,7 @@ pub struct Explanation {
     pub culprits: Vec<Culprit>,
     /// Settings of the device that act on these parts, as `--set` takes them.
     pub levers: Vec<String>,
-    /// Runs with each of these settings, after one with the unchanged device; empty unless the user asks for them.
+    /// The run of the unchanged device, then a run with each of the settings; empty without `--what-if`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub what_if: Vec<Trial>,
 }

@@ -103,13 +103,13 @@ impl Histogram {
         (self.count > 0).then(|| Span::from_ps((self.sum_ps / u128::from(self.count)) as u64))
     }
 
-    /// The exact minimum.
+    /// The exact minimum; `None` if the histogram is empty.
     #[must_use]
     pub fn min(&self) -> Option<Span> {
         (self.count > 0).then_some(self.min)
     }
 
-    /// The exact maximum.
+    /// The exact maximum; `None` if the histogram is empty.
     #[must_use]
     pub fn max(&self) -> Option<Span> {
         (self.count > 0).then_some(self.max)

@@ -49,7 +49,7 @@ pub trait Inspect {
     /// The erase count of every block.
     fn erase_counts(&self) -> Vec<u32>;
 
-    /// The number of bad blocks, without those of the SLC array.
+    /// The number of bad blocks, without the blocks of the SLC array.
     fn bad_blocks(&self) -> u64 {
         0
     }

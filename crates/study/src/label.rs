@@ -79,7 +79,7 @@ impl JsonSchema for Label {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum OneOrMany {
-    /// A single label.
+    /// A single label, written without a list.
     One(Label),
     /// Any of these labels.
     Many(Vec<Label>),

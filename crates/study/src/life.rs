@@ -25,8 +25,8 @@ const LOOKS: u64 = 4;
 /// The longest round, in simulated time or in array time of one operation: half of the range of 64 bits.
 pub(crate) const LONGEST_ROUND: base::units::Span = base::units::Span::from_secs(100 * 86_400);
 
-/// The number of writes to mapping units after which a drive is read-only because its versions run out, less those of a
-/// round.
+/// The number of writes to mapping units after which a drive is read-only because its versions run out, less the writes
+/// of a round.
 const MOST_VERSIONS: u64 = (1 << 32) - (1 << 25);
 
 /// Sums over a life.
@@ -42,7 +42,7 @@ pub struct Totals {
     pub seconds: f64,
 }
 
-/// A moment of the life, with the bytes written by then.
+/// A moment of the life, with the bytes written up to it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Milestone {
     /// Bytes of the writes that the drive had taken.
@@ -294,7 +294,8 @@ impl Life {
     }
 }
 
-/// True if the array time of an operation has reached that of the longest round, so that sums of times stay within 64 bits.
+/// True if the array time of an operation has reached the array time of the longest round, so that sums of times stay
+/// within 64 bits.
 fn is_busy(counters: &Counters) -> bool {
     Op::ALL.into_iter().any(|op| {
         let Tally { array, bus, .. } = counters.flash.op(op);

@@ -36,7 +36,7 @@ pub struct TooLarge {
     first: Need,
     /// The number of parallel runs.
     count: usize,
-    /// The sum of their needs in bytes.
+    /// The bytes that all parallel runs need together.
     all: u64,
     limit: Limit,
 }

@@ -12,8 +12,8 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 /// Derived code takes an alias for an owned type, so a result borrows nothing from the text it is read from.
 pub(crate) type Name = &'static str;
 
-/// The most bytes of a name, and the most names: many times those of the program. Only a file of another program has
-/// longer or more names.
+/// The most bytes of a name, and the most names: many times the numbers of the program. Only a file of another program
+/// has longer or more names.
 const LONGEST: usize = 64;
 const MOST: usize = 1000;
 

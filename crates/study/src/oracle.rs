@@ -62,7 +62,7 @@ pub trait StampSector: Copy + Eq {
     /// The content with this stamp; zero stands for an unwritten or discarded sector.
     fn stamp(stamp: u64) -> Self;
 
-    /// Returns the stamp as a number.
+    /// The stamp of this content: the inverse of [`stamp`](Self::stamp).
     fn value(self) -> u64;
 }
 
@@ -104,7 +104,7 @@ fn first_stamp(tag: Tag, sectors: Sectors) -> u64 {
 pub struct Origin(u64);
 
 impl Origin {
-    /// The stamp itself.
+    /// The stamp as a plain number.
     #[must_use]
     pub const fn stamp(self) -> u64 {
         self.0
@@ -170,7 +170,7 @@ pub struct Verification {
 #[derive(Clone, Debug)]
 pub struct Oracle {
     array: SectorArray,
-    /// Other possible contents of a sector: those of writes and discards that may have been carried out in part.
+    /// Other possible contents of a sector: from writes and discards that may have been carried out in part.
     refused: HashMap<u64, Vec<u64>>,
     granularity: u64,
     /// The number of sectors of a zone that can be written; a reset of the zone changes them.
@@ -181,7 +181,8 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// Creates the oracle of a new device: every sector reads as zeros. `granularity` is that of the device's discards.
+    /// Creates the oracle of a new device: every sector reads as zeros. `granularity` is the granularity of the
+    /// device's discards.
     ///
     /// # Panics
     ///

@@ -174,7 +174,7 @@ impl OutFile {
         &self.path
     }
 
-    /// The open file.
+    /// The open file, to write the output to.
     #[must_use]
     pub const fn file(&self) -> &File {
         match &self.to {

@@ -55,10 +55,10 @@ pub struct StudySpec {
     /// True if the study takes many minutes: `flashloom reproduce` runs it only with `--long`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub long: bool,
-    /// The device: a file (its path is relative to the study), or the name of one that comes with Flashloom.
+    /// The device: a file (its path is relative to the study), or the name of a device that comes with Flashloom.
     #[schemars(extend("examples" = ["demo", "fmmu-16x8"]))]
     pub device: PathBuf,
-    /// The workload: a file (its path is relative to the study), or the name of one that comes with Flashloom.
+    /// The workload: a file (its path is relative to the study), or the name of a workload that comes with Flashloom.
     #[schemars(extend("examples" = ["oltp", "random-read-4k"]))]
     pub workload: PathBuf,
     /// Seeds: their number, counted from zero on, or a list of them. Every point runs with each seed; a metric is the
@@ -159,10 +159,10 @@ pub struct RunSpec {
     /// needs a file of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub save_snapshot: Option<PathBuf>,
-    /// Keep this many requests outstanding, instead of the workload's pacing.
+    /// The number of requests to keep outstanding, in place of the workload's pacing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// Issue requests at their arrival times, instead of the workload's pacing.
+    /// True to issue requests at their arrival times, in place of the workload's pacing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub open: bool,
     /// The submission queue of the drive for the requests; see `host.queue` in device files.
@@ -205,7 +205,7 @@ pub struct RunSpec {
     /// The part of the workload that runs before the measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<Amount>,
-    /// The part of the workload that is measured; all of it if missing.
+    /// The part of the workload that is measured; the whole workload if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measure: Option<Amount>,
     /// The condition up to which the drive is warmed up. `steady`, or `steady:METRIC` with `rate`, `waf` or `latency`,
@@ -319,7 +319,7 @@ pub struct PointSpec {
     /// The workload of the point, in place of the study's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<PathBuf>,
-    /// Changes of keys.
+    /// Keys that the point changes: tables `device`, `workload` and `run`.
     #[serde(default, skip_serializing_if = "Changes::is_empty")]
     pub set: Changes,
 }

@@ -28,7 +28,7 @@ pub struct Check {
     pub name: &'static str,
     /// Number on the left of the relation.
     pub left: u128,
-    /// The required relation.
+    /// The relation that must hold between the two numbers.
     pub relation: Relation,
     /// Number on the right of the relation.
     pub right: u128,

@@ -43,7 +43,7 @@ pub(crate) use wear::Hooks;
 pub(crate) use window::Window;
 pub use workload::measure::{Amount, ParseAmountError};
 
-/// The memory that a run needs: that of the drive, of the time series, and of the oracle if it verifies.
+/// The memory that a run needs: for the drive, the time series, and the oracle if the run verifies.
 #[must_use]
 pub fn memory(drive: &ResolvedDevice, purpose: Purpose) -> Memory {
     let mut memory = drive.memory(purpose);

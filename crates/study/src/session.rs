@@ -176,8 +176,8 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Adds a workload. The outcome's measurements are those of the first workload; the others run at the same time,
-    /// each with its own pacing, queue and results. A workload whose name is taken gets a number after its name.
+    /// Adds a workload. The outcome's measurements cover the first workload; the others run at the same time, each with
+    /// its own pacing, queue and results. A workload whose name is taken gets a number after its name.
     #[must_use]
     pub fn flow(mut self, mut flow: Flow<'a>) -> Self {
         let taken = |name: &str| self.flows.iter().any(|other| other.name == name);

@@ -21,7 +21,7 @@ use crate::metric::{Dimension, digits};
 /// The share of all intervals that contain the true mean.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// The degrees of freedom from which on the quantile is that of the normal distribution, to four digits. No table goes
+/// From these degrees of freedom on, the quantile equals the normal distribution's to four digits. No table goes
 /// further.
 const MOST_FREEDOM: usize = 10_000;
 

@@ -130,7 +130,7 @@ impl Verdict {
 pub struct SteadyResult {
     /// The metric that had to be steady.
     pub metric: Metric,
-    /// All rounds of the warm-up, the first one first.
+    /// All rounds of the warm-up, in order.
     pub rounds: Vec<Round>,
     /// The verdict on the last [`WINDOW`] rounds.
     pub verdict: Verdict,

@@ -160,7 +160,7 @@ pub struct Summary {
     /// The number of requests of an open loop that came out of order.
     pub inversions: u64,
     /// The number of requests by outcome. Rates, latencies, bytes, write amplification and shares of the capacity count
-    /// only those that are `done`.
+    /// only `done` requests.
     #[schemars(extend("propertyNames" = schema::keys(Status::ALL.map(Status::name))))]
     #[serde(deserialize_with = "name::values")]
     pub outcomes: BTreeMap<Name, u64>,
@@ -168,7 +168,7 @@ pub struct Summary {
     #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
     #[serde(deserialize_with = "name::values")]
     pub kinds: BTreeMap<Name, KindSummary>,
-    /// The results of each flow, if there were several; all other numbers are those of the flows together.
+    /// The results of each flow, if there were several; all other numbers are of all flows together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<FlowSummary>,
     /// Measures of the drive's fairness to the flows, if each also ran alone.
@@ -185,14 +185,14 @@ pub struct Summary {
     pub byte_write_amplification: Option<f64>,
     /// The number of mapping units that writes of the host asked for.
     pub host_slots: u64,
-    /// The number of these units that the drive refused.
+    /// The number of the host's mapping units that the drive refused.
     pub refused_slots: u64,
-    /// The number of these units that a buffer absorbed.
+    /// The number of the host's mapping units that a buffer absorbed.
     pub absorbed_slots: u64,
     /// The number of mapping units that reads of the host asked for.
     pub read_slots: u64,
-    /// The number of these units that were never written, or discarded: they took no flash time, unless
-    /// `ftl.unmapped-reads` makes them.
+    /// The number of read mapping units without data, because they were never written, or discarded: these reads took
+    /// no flash time, unless `ftl.unmapped-reads` says so.
     pub unmapped_slots: u64,
     /// The number of mapping units stored again by collection, merges or partial writes although their data could not
     /// be read.
@@ -258,14 +258,14 @@ pub struct Summary {
     /// go to one array.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endurance: Option<EnduranceSummary>,
-    /// The drive's life, if the run lasted until it was worn: the sums of all its rounds. All other numbers are those
-    /// of the last round.
+    /// The drive's life, if the run lasted until the drive was worn: the sums of all rounds. All other numbers are of
+    /// the last round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub life: Option<LifeSummary>,
     /// The time of a mount's reads after a power cut at the end, in microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mount_us: Option<f64>,
-    /// The energy spent.
+    /// The energy that the run spent, by use; missing if no energy is known.
     pub energy: Option<Energies>,
     /// The number of the oracle's comparisons, if it checked data.
     #[schemars(extend("propertyNames" = schema::keys(VERIFIED)))]
@@ -293,7 +293,7 @@ fn whole_from_one_on<S: Serializer>(rate: &Option<f64>, to: S) -> Result<S::Ok, 
     }
 }
 
-/// Reads the version of the keys, and refuses any but that of this program.
+/// Reads the version of the keys, and refuses any version but this program's.
 fn this_schema<'de, D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
     let name = name::name(from)?;
     if name == SCHEMA { Ok(name) } else { Err(de::Error::custom(format!("{name} is not {SCHEMA}"))) }
@@ -302,7 +302,7 @@ fn this_schema<'de, D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
 /// The requests of one kind.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct KindSummary {
-    /// The number of requests that succeeded. All other numbers except `failed` are those of these requests.
+    /// The number of requests that succeeded. All other numbers except `failed` count only these requests.
     pub requests: u64,
     /// The number of requests that failed, by outcome.
     #[serde(default, deserialize_with = "name::values", skip_serializing_if = "BTreeMap::is_empty")]
@@ -348,7 +348,7 @@ pub struct KindSummary {
 /// The results of one of several flows.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct FlowSummary {
-    /// Name of the flow: that of its workload, unless the user gives another one.
+    /// Name of the flow: the workload's name, unless the user gives another.
     pub name: String,
     /// The queue to which the flow's requests were submitted.
     pub queue: u16,
@@ -379,9 +379,9 @@ pub type Latencies = BTreeMap<Name, f64>;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename = "Delayed")]
 pub struct DelayedRequests {
-    /// The number of these requests.
+    /// The number of requests that waited behind flash commands of the cause.
     pub requests: u64,
-    /// The mean latency of these requests, in microseconds.
+    /// The mean latency of the requests that waited behind flash commands of the cause, in microseconds.
     pub latency_mean_us: f64,
 }
 

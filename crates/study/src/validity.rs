@@ -41,7 +41,7 @@ const LEVELLING: f64 = 0.25;
 /// of steady state. Assumed.
 const ENOUGH: f64 = 0.1;
 
-/// The largest share of failed requests with which the numbers of a run may be compared with those of another drive,
+/// The largest share of failed requests with which the numbers of a run may be compared with another drive's numbers,
 /// and may support a claim. Assumed.
 pub const MOST_FAILED: f64 = 0.001;
 
@@ -85,7 +85,7 @@ pub struct Overload {
     pub offered: f64,
     /// Requests that succeeded per simulated second.
     pub served: f64,
-    /// The number of outstanding requests when the last one arrived.
+    /// The number of outstanding requests when the last request arrived.
     pub backlog: u64,
 }
 
@@ -107,7 +107,7 @@ pub fn is_supported(q: f64, count: u64) -> bool {
 }
 
 impl Validity {
-    /// Judges how far the results of a run can be trusted.
+    /// Judges the validity of a run's results.
     #[must_use]
     pub fn of(result: &RunResult) -> Self {
         let since = |from: &ssd::Counters| share(result.after.sectors_written() - from.sectors_written(), result);

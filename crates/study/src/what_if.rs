@@ -67,7 +67,7 @@ pub enum Start {
 }
 
 impl Start {
-    /// The name of the start in files.
+    /// The name of the start in JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

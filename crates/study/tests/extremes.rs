@@ -21,7 +21,6 @@ use translation::Translation;
 use workload::Source;
 use workload::generate::{Generator, GeneratorSpec};
 
-/// The number of requests of a run.
 const REQUESTS: u64 = 200;
 
 /// The number of event times after which a request counts as lost.

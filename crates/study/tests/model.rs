@@ -13,7 +13,7 @@ use workload::trace::TraceOptions;
 
 use super::reference::{RUNS, ReferenceLine};
 
-/// Each version of the model: the digest of the reference table, and that of the results of small runs.
+/// Each version of the model: the digest of the reference table, and the digest of the results of small runs.
 const VERSIONS: [(u32, &str, &str); 15] = [
     (
         1,

@@ -23,7 +23,6 @@ pub(crate) const RUNS: &str = include_str!("reference.txt");
 /// The number of parallel runs.
 const THREADS: usize = 2;
 
-/// One line of the table.
 #[derive(Debug)]
 pub(crate) struct ReferenceLine<'a> {
     line: &'a str,

@@ -36,7 +36,6 @@ pub trait Layer: Drive<Stamp> {
     fn check(&self);
 }
 
-/// The legal contents of a sector.
 #[derive(Clone, Debug, PartialEq)]
 enum LegalContents {
     /// One of these stamps, of which the next read leaves one.
@@ -149,7 +148,7 @@ impl<D: Layer> BlockHost<D> {
         self.past.entry(sector).or_default().push((tag, before));
     }
 
-    /// Notes that no power cut undoes these changes, nor any earlier ones of the same sectors.
+    /// Notes that no power cut undoes these changes, nor earlier changes of the same sectors.
     fn keep(&mut self, durable: &BTreeSet<Tag>) {
         self.past.retain(|_, past| {
             let newest = past.iter().rposition(|(tag, _)| durable.contains(tag));

@@ -101,7 +101,7 @@ impl Effort {
         refusals: 30,
     };
 
-    /// Returns the effort of that name.
+    /// Finds an effort by name: `test`, `whole` or `soak`.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         [Self::TEST, Self::WHOLE, Self::SOAK].into_iter().find(|effort| effort.name == name)
@@ -111,7 +111,7 @@ impl Effort {
 /// The device and the seed that a check runs with.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial<'a> {
-    /// The device.
+    /// The resolved device under test.
     pub resolved: &'a ResolvedDevice,
     /// Seed of all random decisions of the check.
     pub seed: u64,
@@ -207,13 +207,13 @@ macro_rules! suite {
 
 checks!(suite);
 
-/// Returns the check of that name.
+/// Finds a check of the conformance suite by name.
 #[must_use]
 pub fn check(name: &str) -> Option<Check> {
     CHECKS.iter().copied().find(|check| check.name == name)
 }
 
-/// A failed check.
+/// A failed check, with the setting and the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Name of the check.
@@ -267,7 +267,7 @@ pub fn replay(name: &str, setting: &str, seed: u64, effort: &str) -> Option<Resu
 }
 
 /// Applies every check to all settings, with seeds from 0 on; with `step` above 1, each check takes every `step`-th
-/// setting, and the checks start at different ones.
+/// setting, and the checks start at different settings.
 ///
 /// # Errors
 /// All failed checks.

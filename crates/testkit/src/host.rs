@@ -84,7 +84,7 @@ impl Host {
         self
     }
 
-    /// The drive.
+    /// The drive under test.
     #[must_use]
     pub const fn ssd(&self) -> &Ssd<Stamp> {
         &self.ssd
@@ -151,7 +151,7 @@ impl Host {
         !died
     }
 
-    /// Advances by `events` events, or to the last one.
+    /// Advances by `events` events, or to the last event.
     pub fn steps(&mut self, events: u64) {
         for _ in 0..events {
             self.step();
@@ -168,7 +168,7 @@ impl Host {
         self.completions = completions;
     }
 
-    /// The middle between the current time and that of the next event; `None` if there is no time between.
+    /// The middle between the current time and the time of the next event; `None` if there is no time between.
     #[must_use]
     pub fn middle(&self) -> Option<Time> {
         let now = self.ssd.now().as_ps();

@@ -63,7 +63,7 @@ pub struct Shape {
 /// The rule for arrivals.
 #[derive(Clone, Copy, Debug)]
 pub enum Pace<'a> {
-    /// Closed loop: this number of requests is outstanding, and each completion lets the next one arrive.
+    /// Closed loop: this number of requests is outstanding, and each completion lets the next request arrive.
     Closed(usize),
     /// Arrivals at these times; the device works on this number at once, and the others wait.
     Open(&'a [Time], usize),
@@ -74,7 +74,7 @@ pub enum Pace<'a> {
 pub struct RequestTimes {
     /// Time at which the request arrived.
     pub arrival: Time,
-    /// Time at which the request ended.
+    /// Time at which the request completed.
     pub end: Time,
 }
 
@@ -91,11 +91,10 @@ pub struct Model {
     ties: u64,
 }
 
-/// A run in progress.
 struct ModelRun<'a> {
     requests: &'a [Io],
     served: Vec<RequestTimes>,
-    /// For each request, the number of parts that banks have not finished, and the latest end of the finished ones.
+    /// For each request, the number of parts that banks have not finished, and the latest end of the finished parts.
     parts: Vec<(usize, Time)>,
     banks: Vec<Bank>,
     buses: Vec<Time>,
@@ -108,7 +107,7 @@ struct ModelRun<'a> {
     places: Vec<Option<Time>>,
     /// The place of each request in the device.
     place: Vec<usize>,
-    /// The number of operations on banks so far, which numbers the next one.
+    /// The number of operations on banks so far, which numbers the next operation.
     number: u64,
 }
 

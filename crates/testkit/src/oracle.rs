@@ -19,16 +19,16 @@ struct Possible {
     /// Position of the write in the order of submission, from 1 on; 0 for a discard and for the initial content.
     order: u64,
     stamp: Stamp,
-    /// True if its request has completed.
+    /// True if the request of the content has completed.
     done: bool,
 }
 
 /// The contents that one sector may hold.
 #[derive(Clone, Debug, Default)]
 struct Sector {
-    /// Possible contents after a power cut: first those of completed requests in the order of completion, then the
-    /// others. The first one is durable. A drive with several queues does not keep the order of submission: it
-    /// completes overlapping requests in the order in which it serves them.
+    /// Possible contents after a power cut: first of completed requests in the order of completion, then of the others.
+    /// The first content is durable. A drive with several queues does not keep the order of submission: it completes
+    /// overlapping requests in the order in which it serves them.
     possible: Vec<Possible>,
     /// Content that a read returns.
     now: Stamp,

@@ -364,7 +364,7 @@ fn or_two_arrays(mut spec: Spec, rng: &mut Rng) -> Spec {
     spec
 }
 
-/// Gives the device a sample of an FTL family that lists its own samples in a part of the cases.
+/// In a part of the cases, gives the device a sample of an FTL family that lists samples of its own.
 fn or_sample(mut spec: Spec, rng: &mut Rng) -> Spec {
     let samples: Vec<FtlSpec> = FtlKind::UNZONED.into_iter().flat_map(FtlKind::samples).collect();
     if spec.ftl.kind != FtlKind::Page || samples.is_empty() || !rng.chance(0.15) {

@@ -50,8 +50,7 @@ pub fn device(flash: &str, zns: &str, translation: &str) -> ResolvedDevice {
 
 /// Creates a translation over a drive that these steps have preconditioned.
 ///
-/// # Panics
-/// Never: preconditioning fails only if its callback stops it, and this one does not.
+/// # Panics Never: preconditioning fails only if its callback stops it, and this callback does not.
 #[must_use]
 pub fn translation(resolved: &ResolvedDevice, steps: &[Precondition], seed: u64) -> Translation<Stamp> {
     let go_on = &mut |_, _| std::ops::ControlFlow::Continue(());

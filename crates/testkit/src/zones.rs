@@ -32,7 +32,6 @@ fn stamp(tag: u64, sector: u64) -> u64 {
     (tag + 1) << 20 | sector
 }
 
-/// A drive with zones and its host.
 struct ZoneHost {
     ssd: Ssd<Stamp>,
     shape: ZoneShape,

@@ -392,7 +392,7 @@ fn every_key_of_a_workload_has_an_effect_or_is_refused() {
     assert!(wrong.is_empty(), "{} faults:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Keys that end a workload or a stream: only the one that is reached first has an effect.
+/// Keys that end a workload or a stream: only the key that is reached first has an effect.
 const ENDS: [&str; 5] = ["requests", "duration", "total", "stream[].requests", "stream[].total"];
 
 #[test]

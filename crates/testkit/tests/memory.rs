@@ -14,7 +14,6 @@ const TOLERANCE: f64 = 0.25;
 /// The tolerance for drives that are mostly tables, whose sizes are exact.
 const OF_TABLES: f64 = 0.1;
 
-/// The content that the test writes to a sector.
 trait TestContent: Sector {
     const SOMETHING: Self;
 }

@@ -15,7 +15,6 @@ struct File {
 }
 
 struct MechanismKind {
-    /// Name of the kind in CONTRIBUTING.
     name: &'static str,
     /// A mechanism's own file or folder in CONTRIBUTING's table.
     own: &'static str,

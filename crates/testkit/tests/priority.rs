@@ -32,7 +32,6 @@ struct Bank {
     mbps: u64,
     cache: bool,
     gang: u32,
-    /// The number of pages in a block.
     pages: u32,
 }
 

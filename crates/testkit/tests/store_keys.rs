@@ -23,7 +23,6 @@ use super::keys::{WORKLOADS, each, read};
 /// A key that is no part of the store's key, with the reason.
 type Exception = (&'static str, &'static str);
 
-/// Returns the digest of the store's key of a point.
 fn digest(point: &Point, seed: u64) -> Digest {
     Key::of(point, seed, &mut Digests::default()).unwrap_or_else(|error| panic!("{error}")).digest()
 }
@@ -32,7 +31,6 @@ fn workload(text: &str) -> WorkloadFile {
     WorkloadFile::parse(text).unwrap_or_else(|faults| panic!("{faults}"))
 }
 
-/// Writes a file, and returns its path.
 fn file(folder: &Path, name: &str, content: &str) -> PathBuf {
     let path = folder.join(name);
     fs::write(&path, content).expect("the folder is writable");
@@ -56,7 +54,7 @@ fn plain() -> Point {
 /// The outcome for the keys of a schema.
 #[derive(Default)]
 struct KeyTally {
-    /// Keys of which another value changed the store's key (`changed`), and those of which it did not (`unseen`).
+    /// Keys whose other value changed the store's key (`changed`) or did not (`unseen`).
     changed: BTreeSet<String>,
     unseen: BTreeSet<String>,
 }
@@ -67,7 +65,6 @@ impl KeyTally {
         keys.insert(name.to_owned());
     }
 
-    /// Compares the keys with the exceptions.
     fn check(&self, exceptions: &[Exception]) {
         let mut wrong = Vec::new();
         let listed: BTreeMap<&str, &str> = exceptions.iter().copied().collect();

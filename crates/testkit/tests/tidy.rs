@@ -87,7 +87,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ("fuzz", &["base", "nvme", "flash", "ftl", "ssd", "workload", "study", "serve", "testkit"]),
 ];
 
-/// Lists the dependencies of a manifest, without those of tests, with their lines.
+/// Lists the dependencies of a manifest, without the dependencies of tests, with their lines.
 fn dependencies(manifest: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut inside = false;

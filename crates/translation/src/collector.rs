@@ -27,11 +27,11 @@ enum Stage {
 /// A step that the layer has to carry out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CollectionStep {
-    /// Copies these units, which lie one behind another from a place on.
+    /// Copies units from consecutive places, of which `from` is the first.
     Copy { from: u32, records: Vec<UnitMetadata> },
     /// Makes the copies of a zone durable.
     Barrier { zone: u32 },
-    /// Resets a zone.
+    /// Resets the emptied zone.
     Reset { zone: u32 },
 }
 

@@ -320,7 +320,7 @@ impl<S: Sector> Translation<S> {
         self.issue(handle, Io::new(kind, start, Sectors::new(sectors)), Piece { zone, at: 0, sectors });
     }
 
-    /// Continues the collection of a zone, or begins that of the next one.
+    /// Continues the collection of a zone, or begins the collection of the next zone.
     fn collect(&mut self) {
         // A drive that takes no copies keeps the data of a victim in its place.
         while !self.is_read_only {

@@ -8,12 +8,11 @@ use ssd::{TranslationShape, ZoneVictim};
 /// Stands for no unit, or no place.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The metadata that is stored with a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct UnitMetadata {
     /// The unit's logical address; [`NONE`] in a place without an acknowledged write.
     pub(crate) unit: u32,
-    /// The version of the write: the higher of two versions is the newer one. A copy has the version of its original.
+    /// The version of the write: the higher of two versions is newer. A copy has the version of its original.
     pub(crate) version: u32,
 }
 
@@ -47,7 +46,6 @@ pub(crate) enum Usage {
     Failed,
 }
 
-/// The use of one zone by the log.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ZoneUse {
     pub(crate) usage: Usage,
@@ -61,7 +59,7 @@ pub(crate) struct ZoneUse {
     pub(crate) writes: u32,
     /// The number of reads that have not ended.
     pub(crate) reads: u32,
-    /// The number of zones that were opened before this one.
+    /// The number of zones that were opened before this zone.
     opened: u64,
     /// True if the summary is written, so that a mount need not read the zone's data.
     pub(crate) has_summary: bool,
@@ -74,7 +72,6 @@ pub(crate) struct ZoneUse {
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
     shape: TranslationShape,
-    /// The number of sectors of a unit.
     unit: u64,
     map: Vec<u32>,
     zones: Vec<ZoneUse>,
@@ -104,7 +101,6 @@ impl Log {
         &self.shape
     }
 
-    /// The number of sectors of a unit.
     pub(crate) const fn unit(&self) -> u64 {
         self.unit
     }
@@ -224,7 +220,7 @@ impl Log {
 
     // --- changes ---
 
-    /// Opens a free zone; `None` if there is none.
+    /// Opens a free zone; `None` if no zone is free.
     pub(crate) fn open(&mut self) -> Option<u32> {
         let zone = self.free.pop_front()?;
         self.opened += 1;
@@ -332,7 +328,7 @@ impl Log {
     }
 
     /// Rebuilds the map from the records of all zones. Of several copies the newest counts; with a planted bug
-    /// (`takes_newest` is false), the last one found.
+    /// (`takes_newest` is false), the last copy found.
     pub(crate) fn rebuild(&mut self, takes_newest: bool) {
         self.map.fill(NONE);
         self.zones.iter_mut().for_each(|zone| zone.valid = 0);

@@ -8,15 +8,15 @@ use crate::log::UnitMetadata;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// A request of the user.
+    /// A read, write, discard or flush of the user.
     User,
     /// Copies adjacent units, from this place on.
     Copy { from: u32 },
-    /// Writes the summary of a zone.
+    /// Writes the summary into the last units of a zone.
     Summary { zone: u32 },
     /// Makes the copies of a zone durable.
     Barrier { zone: u32 },
-    /// Resets a zone.
+    /// Resets an emptied zone.
     Reset { zone: u32 },
     /// Reads the summary or the data of a zone for a mount.
     Mount,
@@ -47,7 +47,6 @@ pub(crate) struct Operation<S> {
     /// The completion for the user. Its data are whole units, from the first sector of the first unit on; for a read,
     /// the sectors that were asked for.
     pub(crate) completion: Completion<S>,
-    /// The records of the units that the operation writes.
     pub(crate) records: Vec<UnitMetadata>,
     pub(crate) phase: OperationPhase,
     /// The operation's requests to the drive, each with the time of its submission.

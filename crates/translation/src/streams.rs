@@ -56,17 +56,16 @@ impl<S> Streams<S> {
         }
     }
 
-    /// The index of the stream of copies.
     pub(crate) fn copies(&self) -> usize {
         self.each.len() - 1
     }
 
-    /// The number of streams, including that of copies.
+    /// The number of streams, including the stream of copies.
     pub(crate) fn count(&self) -> usize {
         self.each.len()
     }
 
-    /// The stream for the writes of an operation: that of copies, or that of its placement identifier.
+    /// The stream for the writes of an operation: the stream of copies, or of its placement identifier.
     pub(crate) fn of(&self, operation: &Operation<S>) -> usize {
         match operation.purpose {
             Purpose::Copy { .. } => self.copies(),

@@ -21,7 +21,7 @@ const PIECE: Bytes = Bytes::new(1 << 20);
 pub struct UsedZones {
     spec: TranslationSpec,
     pub(crate) log: Log,
-    /// The open zone of user data, and that of copies.
+    /// The open zones of user data and of copies.
     open: [Option<u32>; 2],
     seed: u64,
     steps: u64,

@@ -16,7 +16,7 @@ pub enum Values {
     Count,
     /// Floating-point numbers; empty for a missing value.
     Number,
-    /// Texts.
+    /// Strings in UTF-8.
     Text,
 }
 
@@ -43,7 +43,7 @@ pub enum UnitOfMeasure {
     Microseconds,
     /// Seconds, with a fraction.
     Seconds,
-    /// Whole bytes.
+    /// Bytes, as a whole number.
     Bytes,
     /// Sectors of 512 bytes.
     Sectors,

@@ -56,13 +56,13 @@ pub struct ScriptRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScriptKind {
-    /// Reads sectors.
+    /// Reads the sectors of the request's extent.
     Read,
     /// Writes sectors.
     Write,
     /// Makes written data durable.
     Flush,
-    /// Discards data.
+    /// Discards the data of the request's extent.
     Discard,
     /// Writes to the zone that begins at `start`; the drive chooses the place in it.
     Append,
@@ -159,7 +159,6 @@ impl ScriptRequest {
 }
 
 impl ScriptRequest {
-    /// An action on a zone.
     fn zone_io(&self, kind: IoKind, path: &str, capacity: Sectors, faults: &mut Vec<Fault>) -> Io {
         if !self.size.is_zero() {
             faults.push(Fault::new(path, "an action on a zone has no size", "leave it out"));

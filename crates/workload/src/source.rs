@@ -201,7 +201,7 @@ impl SourceError {
         self.0.line
     }
 
-    /// Returns a sentence that says what is wrong.
+    /// Returns a sentence that states the fault.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message

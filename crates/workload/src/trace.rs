@@ -238,7 +238,6 @@ impl TraceOptions {
         }
     }
 
-    /// The units of the numbers of a trace of this format.
     pub(crate) fn units_of(&self, format: Format) -> Units {
         let exact = Units::new(TimeUnit::Picosecond, SizeUnit::BYTE, SizeUnit::BYTE);
         self.units.over(format.units().unwrap_or(exact))

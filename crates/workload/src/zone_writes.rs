@@ -51,14 +51,14 @@ pub struct ZoneTable {
     /// The number of the first zone, from 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub first: u32,
-    /// The number of zones.
+    /// The number of zones that the workload writes.
     #[serde(default = "one")]
     pub count: u32,
     /// The order of the writes among the zones.
     #[serde(default)]
     pub order: ZoneOrder,
-    /// With `order = "random"`, the number of zones that are written at the same time: when one has been filled, the
-    /// next one takes its place. All zones if missing.
+    /// With `order = "random"`, the number of zones that are written at the same time: when a zone has been filled, the
+    /// next zone takes its place. All zones if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open: Option<u32>,
     /// The part of the capacity that is written before a zone is finished or reset.
@@ -136,7 +136,7 @@ enum ZoneStep {
     OpenZrwa,
     /// The rest of the random write area is flushed, so that the zone is full.
     Flush,
-    /// This many sectors are written.
+    /// Writes a number of sectors.
     Write(u64),
     Finish,
 }
@@ -153,11 +153,9 @@ struct Overwrites {
 #[derive(Clone, Debug)]
 pub struct ZoneWrites {
     zones: Vec<ZoneStep>,
-    /// The number of sectors with data in each zone.
     data: Vec<u64>,
     reads: f64,
     rng: Rng,
-    /// The first sector of the first zone.
     first: u64,
     stride: u64,
     /// The number of sectors of a write.
@@ -335,7 +333,6 @@ impl ZoneWrites {
         }
     }
 
-    /// The step that follows the writes of a zone.
     const fn after_writes(&self) -> ZoneStep {
         match (self.finish, self.zrwa) {
             (true, _) => ZoneStep::Finish,

@@ -14,9 +14,9 @@ const WIDE: u64 = 64;
 /// The units that a request touches: sectors, or any others that are numbered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// The first unit.
+    /// The first unit of the interval, which is half-open.
     pub first: u64,
-    /// The first unit after the last one.
+    /// The first unit behind the interval.
     pub end: u64,
     /// True if the request changes data there.
     pub changes: bool,
@@ -47,7 +47,6 @@ impl Interval {
     }
 }
 
-/// A request with its interval.
 type IntervalRequest<T> = (Interval, Handle<T>);
 
 /// The requests with units, each with its interval.
@@ -66,7 +65,7 @@ impl<T> Default for Conflicts<T> {
 }
 
 impl<T> Conflicts<T> {
-    /// Lists a request. Returns the earlier ones that conflict with it, each once.
+    /// Lists a request. Returns the earlier requests that conflict with the new request, each once.
     pub(super) fn enter(&mut self, interval: Interval, request: Handle<T>) -> Vec<Handle<T>> {
         let conflicts = |(other, _): &&IntervalRequest<T>| other.conflicts(&interval);
         let mut before: Vec<Handle<T>> = Vec::new();

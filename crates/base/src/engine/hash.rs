@@ -46,7 +46,7 @@ impl EventHash {
         self.sum
     }
 
-    /// The number of events in the hash.
+    /// The number of events hashed so far.
     #[must_use]
     pub const fn events(&self) -> u64 {
         self.events

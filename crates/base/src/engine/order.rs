@@ -1,4 +1,4 @@
-//! The order of operations that overlap: each begins when all earlier ones that conflict with it have ended.
+//! The order of operations that overlap: each begins when all earlier conflicting operations have ended.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -14,7 +14,7 @@ struct Turn<T> {
     interval: Interval,
     /// The number of operations that go first.
     blockers: u32,
-    /// Operations that wait for this one.
+    /// Operations that wait for this operation.
     waiters: Vec<Handle<T>>,
 }
 
@@ -22,7 +22,6 @@ struct Turn<T> {
 #[derive(Clone, Debug)]
 pub struct Order<T> {
     turns: Slab<Turn<T>>,
-    /// The numbers of all operations.
     present: BTreeSet<NonZeroU32>,
     conflicts: Conflicts<T>,
 }

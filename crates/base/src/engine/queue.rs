@@ -207,7 +207,7 @@ impl<E: Copy> EventQueue<E> {
         if self.least.1 == EMPTY { None } else { Some(time(self.least.1)) }
     }
 
-    /// The number of waiting events.
+    /// The number of events in the queue.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lanes.iter().map(|lane| lane.len).sum::<usize>() + self.heap.len()
@@ -297,8 +297,8 @@ impl<E: Copy> EventQueue<E> {
         due.0 <= self.least.1
     }
 
-    /// True if an event at a reserved place would already have been removed. The moment `now` is that of the event
-    /// that was removed last; if that event was earlier, all events due at `now` count as removed.
+    /// True if an event at a reserved place would already have been removed. `now` is at least the time of the last
+    /// removed event. If `now` is later, all events due at `now` count as removed.
     #[must_use]
     #[inline]
     pub fn has_passed(&self, due: Due, now: Time) -> bool {

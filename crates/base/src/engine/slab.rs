@@ -105,7 +105,7 @@ impl<T> Slab<T> {
         self.items.len() >= NEAR / size_of::<T>()
     }
 
-    /// Prefetches an item.
+    /// Brings the memory of an item into the processor's caches; changes nothing else.
     #[inline]
     pub fn prefetch(&self, handle: Handle<T>) {
         prefetch_whole(self.items.get(handle.index()));

@@ -20,7 +20,7 @@ impl Divisor {
         Self { by, reciprocal: if by == 1 { 0 } else { u64::MAX / by as u64 + 1 } }
     }
 
-    /// The divisor itself.
+    /// The divisor as a plain number.
     #[must_use]
     #[inline]
     pub const fn get(self) -> u32 {

@@ -67,13 +67,13 @@ impl Power {
         self.0
     }
 
-    /// The power in watts.
+    /// The power in watts; stored as whole microwatts.
     #[must_use]
     pub fn as_watts(self) -> f64 {
         self.0 as f64 * 1e-6
     }
 
-    /// The energy of the power during `time`.
+    /// The energy that a constant draw of this power spends in `time`.
     #[must_use]
     pub fn during(self, time: Span) -> Energy {
         Energy(self.as_watts() * time.as_secs_f64())
@@ -93,7 +93,7 @@ impl ThermalResistance {
         self.0
     }
 
-    /// The resistance in kelvins per watt.
+    /// The thermal resistance in kelvins per watt; stored as whole thousandths.
     #[must_use]
     pub fn as_kelvin_per_watt(self) -> f64 {
         self.0 as f64 * 1e-3
@@ -101,10 +101,10 @@ impl ThermalResistance {
 }
 
 impl Energy {
-    /// No energy.
+    /// An energy of zero joules.
     pub const ZERO: Self = Self(0.0);
 
-    /// An energy of `joules`.
+    /// An energy of `joules`, which may be fractional.
     #[must_use]
     pub const fn from_joules(joules: f64) -> Self {
         Self(joules)
@@ -116,7 +116,7 @@ impl Energy {
         Self(voltage.0 as f64 * 1e-3 * (current.0 as f64 * 1e-6) * time.as_secs_f64())
     }
 
-    /// The energy in joules.
+    /// The energy in joules, without rounding.
     #[must_use]
     pub const fn as_joules(self) -> f64 {
         self.0

@@ -291,7 +291,7 @@ impl FromStr for Ratio {
 
 /// The text of a quantity that reads back as exactly the same quantity, for files. `Display` is for people, and rounds.
 pub trait Exact {
-    /// The exact text.
+    /// The text that parses to exactly this value, in the largest unit that divides the value.
     fn exact(&self) -> String;
 }
 

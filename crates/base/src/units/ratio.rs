@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Ratio(f64);
 
 impl Ratio {
-    /// 0 %.
+    /// A share of 0 %: nothing of the whole.
     pub const ZERO: Self = Self(0.0);
 
     /// Creates the share `value`: 0.07 for 7 %.

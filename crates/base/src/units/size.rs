@@ -11,7 +11,7 @@ use super::Span;
 /// The bytes of a sector, the host's unit of address.
 pub const SECTOR: Bytes = Bytes(512);
 
-/// A number of bytes.
+/// A number of bytes: a size, an offset or a count. Parses and prints `"4KiB"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(u64);
 
@@ -100,7 +100,7 @@ impl Bytes {
 }
 
 impl Sectors {
-    /// The size in bytes.
+    /// Converts to bytes: 512 for each sector.
     #[must_use]
     pub const fn bytes(self) -> Bytes {
         Bytes(self.0 * SECTOR.0)

@@ -20,7 +20,7 @@ impl Temperature {
         Self(thousandths)
     }
 
-    /// The temperature of `degrees` Celsius.
+    /// A temperature of `degrees` whole degrees Celsius.
     #[must_use]
     pub const fn from_celsius(degrees: u64) -> Self {
         Self(degrees * 1_000)
@@ -52,7 +52,7 @@ impl Age {
         Self(s)
     }
 
-    /// An age of `d` days.
+    /// An age of `d` days of 24 hours.
     #[must_use]
     pub const fn from_days(d: u64) -> Self {
         Self(d * 86_400)

@@ -50,9 +50,9 @@ impl Time {
 }
 
 impl Span {
-    /// The empty span.
+    /// A span of zero picoseconds.
     pub const ZERO: Self = Self(0);
-    /// The longest span.
+    /// The longest span: 2^64 - 1 picoseconds, about 213 days.
     pub const MAX: Self = Self(u64::MAX);
 
     /// `ps` picoseconds.

@@ -164,8 +164,7 @@ impl Reads {
         self.link.host.submit(HostCommand::read(NAMESPACE, start, self.blocks, LENGTH));
     }
 
-    /// Completes at least `reads` reads and submits another one for each of them. Returns the number of completed
-    /// reads.
+    /// Completes at least `reads` reads and submits a new read for each. Returns the number of completed reads.
     fn run(&mut self, reads: u64) -> io::Result<u64> {
         let mut done = 0;
         while done < reads {

@@ -10,7 +10,7 @@ use super::{Backend, Cause, Op};
 /// The sums over the commands of one operation and one cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Commands finished.
+    /// The number of finished commands.
     pub commands: u64,
     /// Physical pages read, programmed or copied, or blocks erased.
     pub pages: u64,

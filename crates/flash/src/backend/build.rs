@@ -74,7 +74,7 @@ impl Backend {
         SlotRef(place as u32)
     }
 
-    /// The content of a slot.
+    /// Returns the content that a command carries in a slot.
     #[must_use]
     #[inline]
     pub fn content_of(&self, slot: SlotRef) -> SlotContent<'_> {
@@ -109,7 +109,7 @@ impl Backend {
         (first..).map(SlotRef).zip(self.table.slots_of(command).iter().copied())
     }
 
-    /// One slot of a command.
+    /// The `i`-th slot of a command: the reference to its content, and its place on flash.
     #[must_use]
     #[inline]
     pub fn slot(&self, command: Handle<Command>, i: u32) -> (SlotRef, Slot) {

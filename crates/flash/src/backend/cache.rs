@@ -11,7 +11,7 @@ use base::units::{Span, Time};
 use super::{Backend, Command, Event, Op, Primitive};
 
 impl Backend {
-    /// True if a read follows or precedes another one in cache mode.
+    /// True if a read follows or precedes another read in cache mode.
     pub(super) fn streams(&self, handle: Handle<Command>) -> bool {
         let die = &self.dies[self.table.commands[handle].unit as usize];
         let with = |other: Option<Handle<Command>>| other.is_some_and(|other| self.follows(handle, other));

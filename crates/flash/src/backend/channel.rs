@@ -48,8 +48,8 @@ impl Command {
 #[derive(Clone, Debug)]
 pub(super) struct Channel {
     pub(super) current: Option<Handle<Command>>,
-    /// True between the end of a transfer and the choice of the next one. A command that asks for the channel in this
-    /// time waits with the others.
+    /// True between the end of a transfer and the choice of the next transfer. A command that asks for the channel in
+    /// this time waits with the others.
     pub(super) chooses: bool,
     pub(super) queue: Queue<Command>,
     /// The cause of the command whose transfer began last.
@@ -153,7 +153,7 @@ impl Channel {
         (handle, TransferLoad { time: self.meter.end(now), bytes: std::mem::take(&mut self.bytes) })
     }
 
-    /// The number of the slot behind those that cross in the next transfer of a program: one page if a host read waits,
+    /// The end of the slots that cross in the next transfer of a program, as an index: one page if a host read waits,
     /// otherwise all remaining pages. `None` if the data does not cross page by page.
     #[inline]
     pub(super) fn pages_to_cross(&self, rules: &Rules, command: &Command) -> Option<u32> {

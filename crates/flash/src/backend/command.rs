@@ -34,7 +34,7 @@ impl Class {
 /// The wait of a list none of whose commands has started.
 const NOT_STARTED: Span = Span::MAX;
 
-/// The dependences between a list and others: commands of other lists depend on those of this list, or the other way
+/// The dependences between a list and others: commands of other lists depend on commands of this list, or the other way
 /// round. One byte for both, because a list has no room for two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Relation(u8);
@@ -48,7 +48,7 @@ impl Relation {
         self.0 |= Self::LEADS;
     }
 
-    /// Notes that this list depends on another one.
+    /// Notes that this list depends on another list.
     pub(super) const fn follow(&mut self) {
         self.0 |= Self::FOLLOWS;
     }
@@ -75,7 +75,7 @@ pub struct List {
     pub(super) last: Option<Handle<Command>>,
     /// The set of page copies that the list belongs to, if it has no commands.
     copies: Option<CopySet>,
-    /// The index of the list among those of the set.
+    /// The index of the list in the set.
     part: u16,
     pub(super) remaining: u32,
     controller: Option<NonMaxU32>,
@@ -133,7 +133,6 @@ impl List {
         self.copies = None;
     }
 
-    /// The number of the controller that executes the list.
     #[inline]
     pub(super) fn controller(&self) -> Option<u32> {
         self.controller.map(NonMaxU32::get)
@@ -247,21 +246,21 @@ pub(super) enum Preparation {
     Done,
 }
 
-/// One flash command.
+/// A flash command: a read, program, erase or copy-back of a list.
 #[derive(Clone, Debug)]
 pub struct Command {
-    /// The operation.
+    /// The operation that the array carries out.
     pub op: Op,
     /// Cause under which the command is counted.
     pub cause: Cause,
-    /// The die of the superblock; for superblocks in several dies, that of the member.
+    /// The die of the superblock; for superblocks in several dies, the die of the member.
     pub die: DieId,
     /// The superblock and, for programs, the first slot.
     pub target: Target,
     /// True if a program or an erase failed, or if the backend refused a program because an earlier program of its
     /// block failed. The slots of a failed program may still hold data: see [`crate::nand::Media::holds_data`].
     pub failed: bool,
-    /// True if the backend did not begin the program, because an earlier one of its block failed.
+    /// True if the backend did not begin the program, because an earlier program of the block failed.
     pub(super) refused: bool,
     pub(super) stream: Stream,
     pub(super) mode: Mode,

@@ -17,15 +17,15 @@ use super::{Ecc, PlaneReadSpec, Supply, SuspendSpec, VariationSpec};
 pub enum Controllers {
     /// No controllers: every command goes to its die as soon as its dependencies allow.
     None,
-    /// One for each die: a bank accepts one request at a time (Dirik & Jacob, Sec. 3).
+    /// A controller for each die: a bank accepts one request at a time (Dirik & Jacob, Sec. 3).
     #[default]
     PerDie,
-    /// One for each channel: a controller and the chips on its bus (Sung, TMCD).
+    /// A controller for each channel and the chips on its bus (Sung, TMCD).
     PerChannel,
-    /// This many controllers; each may reach any die (Sung, PMCD).
+    /// A number of controllers that each may reach any die (Sung, PMCD).
     Shared(u32),
-    /// A foreground controller for the lists of host reads, and this many background controllers for all others; each
-    /// may reach any die (Seong et al., "Hydra", Sec. 3.3.2 and 3.4).
+    /// A foreground controller for the lists of host reads, and a number of background controllers for all other lists;
+    /// each controller may reach any die (Seong et al., "Hydra", Sec. 3.3.2 and 3.4).
     Background(u32),
 }
 
@@ -108,8 +108,8 @@ pub enum Completion {
     /// copy-back.
     #[default]
     ReadyBusy,
-    /// By reading the status over the channel: for the first time this long after the array has begun, and again after
-    /// the same time as long as the status is busy.
+    /// By reading the status over the channel: first this time after the array has begun, and again after each further
+    /// such time while the status is busy.
     Polling(Span),
 }
 
@@ -163,7 +163,7 @@ pub struct SlcTiming {
     pub program: Span,
     /// Bits that a cell stores in full mode.
     pub bits: u32,
-    /// The rated cycles of a block that is always in SLC mode; those of the part if missing.
+    /// The rated cycles of a block that is always in SLC mode; the part's endurance if missing.
     pub endurance: Option<u32>,
 }
 

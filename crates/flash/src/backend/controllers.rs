@@ -230,7 +230,6 @@ impl ControllerPool {
 }
 
 impl Controllers {
-    /// The number of controllers in an array.
     pub(super) const fn count(self, geometry: &Geometry) -> u32 {
         match self {
             Self::None => 0,

@@ -20,7 +20,6 @@ impl CopySet {
     }
 }
 
-/// A list as a part of a set: the set, and the index of the part.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::backend) struct ListPart {
     pub(in crate::backend) set: CopySet,

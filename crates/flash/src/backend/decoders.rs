@@ -141,8 +141,8 @@ impl DecoderPool {
         self.decoders.iter().map(move |decoder| decoder.meter.busy(now))
     }
 
-    /// Schedules the codewords of data that begins to cross a channel: the last one comes at the end of the transfer,
-    /// the others before.
+    /// Schedules the codewords of data that begins to cross a channel: the last codeword comes at the end of the
+    /// transfer, the others before.
     #[cold]
     #[inline(never)]
     pub(super) fn expect_codewords<E: From<Event> + Copy>(

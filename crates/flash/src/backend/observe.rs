@@ -17,7 +17,7 @@ pub enum Resource {
     Array(u32),
     /// A plane that reads by itself. Planes are numbered through all dies.
     Plane(u32),
-    /// A channel, by its number from 0.
+    /// The bus of the channel with this number.
     Channel(u32),
     /// The decoder of the error correction with this number.
     Decoder(u32),
@@ -26,7 +26,7 @@ pub enum Resource {
 /// An interval in which a resource works for one command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// The resource that works.
+    /// The array, plane, channel or decoder that works.
     pub resource: Resource,
     /// The die of the command.
     pub die: u32,
@@ -105,7 +105,7 @@ pub enum RequestStep {
         /// The operation and the extent of the request.
         io: Io,
     },
-    /// No earlier request blocks this one any more: its command and the data that it writes begin to cross the host
+    /// No earlier request blocks the request any more: its command and the data that it writes begin to cross the host
     /// link.
     Clear,
     /// The command and the data have crossed the link.
@@ -115,12 +115,12 @@ pub enum RequestStep {
     HostMemory {
         /// The time at which the read of the host's memory began.
         from: Time,
-        /// The time at which its data had come.
+        /// The time at which the data of the host's memory had arrived.
         until: Time,
     },
     /// The device has done its part; data that was read has still to cross the link.
     Served,
-    /// The request is complete.
+    /// The host receives the completion of the request.
     Ended {
         /// False if the request failed.
         succeeded: bool,
@@ -145,7 +145,7 @@ pub enum Level {
     Active,
     /// Mapping units in the write buffer.
     Buffered,
-    /// Free blocks of the FTL.
+    /// The number of free blocks of the FTL.
     FreeBlocks,
 }
 

@@ -283,7 +283,7 @@ impl Backend {
         }
     }
 
-    /// The array time and the primitive of a command; for a copy-back with data in, those of the first phase.
+    /// The array time and the primitive of a command; for a copy-back with data in, of its first phase.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller for reads on their short way, and one for all else.
     pub(super) fn array_work(&self, handle: Handle<Command>) -> (Span, Primitive) {

@@ -14,12 +14,12 @@ use crate::nand::{
 #[derive(Clone, Debug)]
 pub struct Payload {
     kind: SectorKind,
-    /// The number of sectors of a slot.
     sectors: usize,
     all: Vec<u8>,
-    /// The first sector of each slot whose other sectors follow from it and have not been asked for; for stamps only.
+    /// For stamps only: the first sector of each slot in short form. The other sectors follow from the first, and are
+    /// computed when a caller asks for them.
     runs: Vec<Option<Stamp>>,
-    /// A further slot: the target of a read whose sectors are merged with those of another slot.
+    /// A further slot: the target of a read whose sectors are merged into another slot.
     pub(super) scratch: Vec<u8>,
 }
 
@@ -105,7 +105,7 @@ impl SlotMut<'_> {
         }
     }
 
-    /// The number of sectors of the slot.
+    /// The number of sectors that a slot holds, which is equal for all slots of the array.
     #[must_use]
     #[inline]
     pub const fn sectors(&self) -> usize {
@@ -153,7 +153,6 @@ impl Payload {
         self.kind
     }
 
-    /// Bytes of a slot.
     #[inline]
     const fn bytes(&self) -> usize {
         self.sectors * self.kind.bytes()

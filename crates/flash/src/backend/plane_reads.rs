@@ -10,7 +10,6 @@ use crate::nand::Geometry;
 pub(super) struct PlaneReads {
     pub(super) at_once: u32,
     pub(super) all_reads: bool,
-    /// The number of planes of a die.
     pub(super) planes: u32,
     pub(super) dies: u32,
 }

@@ -28,7 +28,6 @@ impl Rules {
         self.plane_reads.map_or(unit, |planes| planes.die_of(unit))
     }
 
-    /// The number of units in an array of `dies` dies.
     pub(super) fn units(&self, dies: u32) -> u32 {
         self.plane_reads.map_or(dies, |planes| dies * (1 + planes.planes))
     }

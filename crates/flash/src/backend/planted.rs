@@ -20,7 +20,7 @@ pub enum Bug {
     RetryAtTheDecoder,
     /// Operations begin although the arrays then draw more than the power cap.
     CapExceeded,
-    /// An operation that waits for the power cap does not begin when another one ends.
+    /// An operation that waits for the power cap does not begin when another operation ends.
     CapForgotten,
     /// A power cut tears an operation that was suspended once, although the operation is done.
     TornAfterResume,

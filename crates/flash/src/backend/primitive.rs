@@ -13,13 +13,13 @@ pub enum Primitive {
     DataOut,
     /// The command keeps the channel, although nothing crosses it.
     Hold,
-    /// An array reads.
+    /// An array reads pages into its registers.
     Read,
     /// An array reads again because the data could not be corrected.
     Retry,
-    /// An array programs.
+    /// An array programs pages from its registers.
     Program,
-    /// An array erases.
+    /// An array erases a block.
     Erase,
     /// An array stops a program or an erase.
     Suspend,

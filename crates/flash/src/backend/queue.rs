@@ -99,7 +99,8 @@ impl<T: Links> Queue<T> {
         Some(head)
     }
 
-    /// Takes the first item for which `wanted` returns true. `wanted` is called for the items in order, up to that one.
+    /// Takes the first item for which `wanted` returns true. `wanted` is called for the items in order, up to the taken
+    /// item.
     pub(super) fn take_first(
         &mut self,
         slab: &mut Slab<T>,

@@ -14,7 +14,6 @@ pub(super) struct Attempts {
     pub(super) failed: u8,
     /// The number of attempts that will have failed when the read ends.
     pub(super) retries: u8,
-    /// The kind of the last attempt.
     pub(super) last: Attempt,
 }
 

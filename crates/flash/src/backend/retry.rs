@@ -66,7 +66,7 @@ impl Backend {
         }
     }
 
-    /// Array time of an attempt in addition to that of a read without retry.
+    /// Array time of an attempt in addition to the time of a read without retry.
     pub(super) fn retry_time(&self, handle: Handle<Command>) -> Span {
         let Attempts { first, failed, .. } = self.table.attempts.of(handle);
         self.rules.errors.as_ref().map_or(Span::ZERO, |model| model.retry_time(first + failed))

@@ -47,8 +47,7 @@ impl Backend {
         self.send_to_controller(now, list, (command.die.get(), command.collects()), events);
     }
 
-    /// Sends a list to its controller, or queues it there. The die and the preference of the list are those of its
-    /// first command.
+    /// Sends a list to its controller, or queues it there. The first command gives the list its die and its preference.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller for commands and one for copies.
     pub(super) fn send_to_controller<E: From<Event> + Copy>(
@@ -157,7 +156,7 @@ impl Backend {
         self.dispatch(now, list, events);
     }
 
-    /// Ends the list of a controller, which takes the next one.
+    /// Ends the list of a controller, which takes the next list.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller for commands and one for copies.
     pub(super) fn vacate<E: From<Event> + Copy>(

@@ -104,7 +104,7 @@ pub(super) struct Tear {
 pub(super) struct Suspension {
     operation: Option<ArrayOperation>,
     state: ArrayState,
-    /// The operation that a power cut tears in addition to the one that the array works on.
+    /// The operation that a power cut tears in addition to the operation that the array works on.
     pub(super) tear: Option<Tear>,
     /// The cause of the operation, to which the time of standing still is charged.
     cause: Option<Cause>,

@@ -28,7 +28,7 @@ pub struct Geometry {
     pub chips: u32,
     /// Dies in a chip.
     pub dies: u32,
-    /// Planes in a die, those of ganged chips counted together.
+    /// Planes in a die; for ganged chips, the planes of all chips of the gang.
     pub planes: u32,
     /// Planes that one command works on.
     pub stripe: u32,
@@ -189,7 +189,7 @@ impl Geometry {
         self.by_row_slots.get()
     }
 
-    /// Slots in a superblock.
+    /// Slots in a superblock: the slots of a row times the rows.
     #[must_use]
     #[inline]
     pub const fn superblock_slots(&self) -> u32 {
@@ -217,7 +217,7 @@ impl Geometry {
         (SuperblockId::new(superblock), offset)
     }
 
-    /// The slot at an offset of a superblock.
+    /// The slot at `offset` in a superblock; the inverse of [`locate`](Self::locate).
     #[must_use]
     #[inline]
     pub const fn slot(&self, superblock: SuperblockId, offset: u32) -> Psn {
@@ -239,7 +239,7 @@ impl Geometry {
         self.by_row_slots.quotient(psn.get())
     }
 
-    /// The slots of a superblock.
+    /// The numbers of a superblock's slots, which are consecutive.
     #[must_use]
     #[inline]
     pub const fn slots_of(&self, superblock: SuperblockId) -> std::ops::Range<u32> {
@@ -261,13 +261,13 @@ impl Geometry {
         BlockId::new(superblock.get() * self.stripe + plane)
     }
 
-    /// The superblock of a block.
+    /// The superblock that contains a block.
     #[must_use]
     pub const fn superblock_of(&self, block: BlockId) -> SuperblockId {
         SuperblockId::new(block.get() / self.stripe)
     }
 
-    /// The die of a superblock.
+    /// The die that contains all blocks of a superblock.
     #[must_use]
     #[inline]
     pub fn die_of(&self, superblock: SuperblockId) -> DieId {

@@ -13,7 +13,7 @@ use base::prefetch::{prefetch, prefetch_shared};
 pub struct Image(Arc<Vec<u32>>);
 
 impl Image {
-    /// An image with these words.
+    /// Creates an image from the words of a page; copies of the image share them.
     #[must_use]
     pub fn new(words: Vec<u32>) -> Self {
         Self(Arc::new(words))

@@ -44,7 +44,7 @@ use writes::Writes;
 /// The opening of a superblock: its position among all openings, and its stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BlockBirth {
-    /// The number of blocks opened before this one since the drive was new.
+    /// The number of blocks opened before this block since the drive was new.
     pub order: u64,
     /// The stream for which the superblock was opened.
     pub stream: Stream,
@@ -192,7 +192,7 @@ impl Media {
         &mut self.faults
     }
 
-    /// Program/erase cycles of a superblock: those of its most worn block.
+    /// Program/erase cycles of the most worn block of a superblock.
     #[must_use]
     #[inline]
     pub fn erases(&self, superblock: SuperblockId) -> u32 {

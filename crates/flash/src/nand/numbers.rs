@@ -24,7 +24,7 @@ const LONGEST: usize = 64;
 /// Successive numbers with equal differences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// The first number.
+    /// The number that the run starts with.
     pub first: u64,
     /// The difference from each number to the next; sums wrap around.
     pub step: u64,
@@ -33,7 +33,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// The numbers of the run.
+    /// Yields the `count` numbers of the run, from `first` on.
     pub fn numbers(self) -> impl Iterator<Item = u64> {
         (0..self.count).scan(self.first, move |next, _| {
             let number = *next;

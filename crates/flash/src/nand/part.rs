@@ -79,7 +79,7 @@ pub struct Geometry {
     pub page: Bytes,
     /// Spare bytes of a page, for the error-correcting code and the controller's own data.
     pub spare: Bytes,
-    /// Pages of a block.
+    /// Pages of a block, over all word lines and bits per cell.
     pub pages_per_block: u32,
     /// Blocks of a plane, factory bad blocks included.
     pub blocks_per_plane: u32,
@@ -96,8 +96,8 @@ pub struct Timing {
     /// Array read (tR), from the cells to the data register: one time for each page type, lower page first, or a single
     /// time for all. The type of a page is its index in the block modulo the number of times given.
     pub read: Vec<Span>,
-    /// Array program (tPROG): one time for each page type, or a single time for all. With `one_shot` above 1 it is a
-    /// single time, that of the whole operation.
+    /// Array program (tPROG): one time for each page type, or a single time for all. With `one_shot` above 1, a single
+    /// time for the whole operation.
     pub program: Vec<Span>,
     /// Block erase (tBERS).
     pub erase: Span,
@@ -171,7 +171,7 @@ pub struct Features {
     pub multi_plane: bool,
     /// True if a page can be sent while the next is read.
     pub cache_read: bool,
-    /// True if a page can be received while the one before it is programmed.
+    /// True if a page can be received while the page before is programmed.
     pub cache_program: bool,
     /// True if a page can be read and programmed elsewhere in its plane without crossing the channel.
     pub copy_back: bool,
@@ -238,7 +238,7 @@ impl Cell {
 }
 
 impl Geometry {
-    /// Blocks of a die.
+    /// Blocks of a die over all its planes, factory bad blocks included.
     #[must_use]
     pub const fn blocks_per_die(&self) -> u32 {
         self.blocks_per_plane * self.planes_per_die

@@ -38,7 +38,7 @@ impl SectorKind {
     }
 
     /// True if the other sectors of a mapping unit mostly follow from the first ([`Stamp::following`]). The media then
-    /// store only the first one.
+    /// store only the first sector.
     #[must_use]
     #[inline]
     pub const fn is_stamp(self) -> bool {
@@ -130,7 +130,7 @@ impl Stamp {
     }
 
     /// The stamp of the sector `count` sectors behind this one, if one write wrote both. Empty sectors follow an empty
-    /// one.
+    /// sector.
     #[must_use]
     #[inline]
     pub const fn following(self, count: u32) -> Self {

@@ -24,10 +24,10 @@ const LATENCY_MAX: Span = Span::from_ms(100);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ErrorSpec {
-    /// The temperature of the flash while it has power. The default is that of an active client drive (JESD218).
+    /// The temperature of the flash while it has power. The default is for an active client drive (JESD218).
     pub temperature: Temperature,
-    /// Whether the reads of a block begin with the last step of the retry table that one of them has needed since the
-    /// erase. If not, each read begins without a step.
+    /// Whether the reads of a block begin with the highest step of the retry table that a read of the block has needed
+    /// since the erase. If not, each read begins without a step.
     pub remember: bool,
     /// Program/erase cycles of every block before the run, which count for errors only.
     pub cycles: u32,

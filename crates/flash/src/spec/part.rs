@@ -23,7 +23,7 @@ impl FlashSpec {
     }
 
     /// The fault of an array with `count` pages or mapping units (`what`), of which at most `most` can be numbered. The
-    /// fault names the key whose value is furthest from that of ordinary drives.
+    /// fault names the key whose value deviates most from ordinary drives.
     pub fn too_large(&self, part: &Part, count: u128, most: u128, what: &str) -> Fault {
         let (flash, shape) = (self, &part.geometry);
         // Each key, with its value and an ordinary value.

@@ -27,13 +27,13 @@ pub struct SlcSpec {
     /// Size of the array, which sets its blocks; instead of `blocks`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
-    /// Blocks of the array.
+    /// Number of blocks of the array, at least 2; instead of `size`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<u32>,
-    /// Pages in a block; those of the part if missing.
+    /// Pages in a block; the part's number if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<u32>,
-    /// Data rate of the array's bus; that of the part if missing. `1200MT/s` is `1200MB/s`: a lane of 8 bits moves one
+    /// Data rate of the array's bus; the part's rate if missing. `1200MT/s` is `1200MB/s`: a lane of 8 bits moves one
     /// byte a transfer, and a wider channel has several lanes.
     #[serde(default, deserialize_with = "LaneRate::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<LaneRate>")]

@@ -11,9 +11,9 @@ use crate::on::Address;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "On several machines")]
 pub(crate) struct ClusterArgs {
-    /// Run only this shard of the studies, e.g. 3/16, into the store. The runs are dealt by their number of requests, and
-    /// each is in one shard. A later command without this option takes them from the store; `flashloom store merge` joins
-    /// the stores of shards
+    /// Run only this shard of the studies, e.g. 3/16, into the store. Each run is in one shard; the division balances
+    /// the requests. A later command without this option takes the results from the store; `flashloom store merge`
+    /// joins the stores of shards
     #[arg(long, value_name = "N/OF", conflicts_with_all = ["keys", "junit", "out", "report", "no_store"])]
     pub(crate) shard: Option<Shard>,
 
@@ -22,9 +22,9 @@ pub(crate) struct ClusterArgs {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["junit", "out", "report"])]
     pub(crate) keys: Option<PathBuf>,
 
-    /// Run the points on a Dask cluster: the address of its scheduler, e.g. tcp://scheduler:8786, or local for workers on this
-    /// machine, of which --jobs is the number. Outputs are those of a run without it. --store takes URLs, too, e.g.
-    /// s3://bucket/results. It needs Python's package: `pip install 'flashloom[cluster]'`
+    /// Run the points on a Dask cluster: the address of its scheduler, e.g. tcp://scheduler:8786, or local for --jobs
+    /// workers on this machine. Outputs are equal to those of a run without --on. --store takes URLs, too, e.g.
+    /// s3://bucket/results. Needs the Python package: `pip install 'flashloom[cluster]'`
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["shard", "keys"])]
     pub(crate) on: Option<Address>,
 }

@@ -43,7 +43,8 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
 
-    /// Show where the time of the requests went: the mean, and that of the slowest 1 %; a report always shows it
+    /// Show where the time of the requests went: the mean of all requests, and the mean of the slowest 1 %; a report
+    /// always shows both
     #[arg(long)]
     pub(crate) explain: bool,
 

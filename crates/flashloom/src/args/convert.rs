@@ -13,8 +13,8 @@ pub(crate) struct ConvertArgs {
     #[arg(value_name = "SSDCONFIG.xml")]
     pub(crate) config: PathBuf,
 
-    /// The flows: MQSim's workload.xml. Each synthetic one becomes a workload file, and the command that runs each scenario
-    /// is printed
+    /// The flows: MQSim's workload.xml. Each synthetic flow becomes a workload file, and the command that runs each
+    /// scenario is printed
     #[arg(value_name = "WORKLOAD.xml", requires = "out")]
     pub(crate) flows: Option<PathBuf>,
 
@@ -23,9 +23,9 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Convert to what a controller does, where MQSim does something else: the whole cache is a write buffer, host reads
-    /// cross the channel first and suspend programs and erases, dies of a chip work at once, and one command works on all
-    /// planes of a die
+    /// Convert to the behaviour of real controllers where MQSim deviates: the whole cache is a write buffer, host reads
+    /// cross the channel first and suspend programs and erases, dies of a chip work at once, and one command works on
+    /// all planes of a die
     #[arg(long)]
     pub(crate) as_controllers_do: bool,
 

@@ -1,4 +1,4 @@
-//! Options of other programs, above all fio's: what does the same here.
+//! Options of other programs, above all fio's, with the Flashloom options of equal effect.
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};

@@ -3,17 +3,17 @@
 /// The kinds of JSON schemas.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum Schema {
-    /// A device
+    /// Device file: the SSD, its flash, FTL and host interface
     Device,
-    /// A generated workload
+    /// Workload file with generated requests
     Workload,
-    /// A workload listed request by request
+    /// Workload file that lists each request
     Script,
-    /// A workload that fills zones
+    /// Workload file that fills zones
     ZoneWrites,
-    /// A study
+    /// Study file: a grid of runs, with figures and claims
     Study,
-    /// A torture
+    /// Torture file: a recorded run of software on a drive, with power cuts
     Torture,
     /// The reproduction of a loss: the output of `torture --loss`, and the input of `torture --replay`
     Loss,

@@ -18,12 +18,12 @@ use crate::progress::{Show, Tell};
 /// The arguments of `serve`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ServeArgs {
-    /// The drive: a device file, or the name of a device that comes with Flashloom. It is the default export, and has its own
-    /// name, too
+    /// The drive: a device file, or the name of a device that comes with Flashloom. Clients reach the drive as the
+    /// default export and under its own name
     #[arg(value_name = "DEVICE", required_unless_present = "export", conflicts_with = "export")]
     pub(crate) device: Option<PathBuf>,
 
-    /// Serve this drive under this name; may be given several times
+    /// Serve a further drive under a name; may be given several times
     #[arg(long, value_name = "NAME=DEVICE", value_parser = export)]
     pub(crate) export: Vec<ExportArg>,
 
@@ -43,20 +43,22 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
 
-    /// Memory that a drive may use instead of the machine's, e.g. 12GiB. Its data are part of it, unless `--state` keeps them
+    /// The most memory that a drive may use, instead of the machine's, e.g. 12GiB. The drive's data count, unless
+    /// `--state` keeps them
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<Bytes>,
 
-    /// Take commands for the drive on a Unix socket at this path, which only its owner can open; see `flashloom ctl`. Each drive
-    /// of `--export` has one, at PATH.NAME
+    /// Take commands for the drive on a Unix socket at this path, which only its owner can open; see `flashloom ctl`.
+    /// Each drive of `--export` has a socket at PATH.NAME
     #[arg(long, value_name = "PATH")]
     pub(crate) control: Option<PathBuf>,
 
-    /// Serve `/metrics` for Prometheus, and `/healthz`, at this loopback address. Port 0 takes a free one
+    /// Serve `/metrics` for Prometheus, and `/healthz`, at this loopback address. Port 0 takes a free port
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, conflicts_with = "export")]
     pub(crate) metrics: Option<SocketAddr>,
 
-    /// Show the drive live on a web page, e.g. at 127.0.0.1:8080; the page is for this machine only. Port 0 takes a free one
+    /// Show the drive live on a web page, e.g. at 127.0.0.1:8080; the page is for this machine only. Port 0 takes a
+    /// free port
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, conflicts_with = "export")]
     pub(crate) web: Option<SocketAddr>,
 
@@ -64,20 +66,21 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FILE.parquet", conflicts_with = "export")]
     pub(crate) record: Option<PathBuf>,
 
-    /// Compare every read with what clients wrote, across power cuts too, and fail at the end if the drive returned what it
-    /// cannot hold
+    /// Compare every read with the data that clients wrote, across power cuts too, and fail at the end if the drive
+    /// returned impossible data
     #[arg(long)]
     pub(crate) verify: bool,
 
     #[command(flatten)]
     pub(crate) replace: ReplaceArgs,
 
-    /// Run this command in a shell, with the URI of the first export in $uri and the Unix socket in $unixsocket, and with `--nvme`
-    /// the subsystem in $nqn, its address in $traddr and its port in $trsvcid; serve until it ends
+    /// Run this command in a shell, with the URI of the first export in $uri and the Unix socket in $unixsocket, and
+    /// with `--nvme` the subsystem in $nqn, its address in $traddr and its port in $trsvcid; serve until the command
+    /// ends
     #[arg(long, value_name = "COMMAND")]
     pub(crate) run: Option<String>,
 
-    /// Print where the drives are in one line of JSON; `flashloom schema serve-result` describes it
+    /// Print the addresses of the drives in one line of JSON; `flashloom schema serve-result` describes the keys
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -89,28 +92,29 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "HOW")]
     pub(crate) progress: Option<Show>,
 
-    /// Say on the standard error what is done: the devices, and why each connection ends
+    /// Report on the standard error the devices, and the reason why each connection ends
     #[arg(long)]
     pub(crate) verbose: bool,
 }
 
 impl ServeArgs {
-    /// What to say.
+    /// The notices to print while the drives are served.
     pub(crate) const fn notices(&self) -> Tell {
         Tell::new(self.quiet, self.progress, self.verbose)
     }
 }
 
-/// Where clients connect, and how many.
+/// The addresses for clients, and the number of clients.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Clients")]
 pub(crate) struct ClientArgs {
-    /// Listen on a Unix socket at this path, which only its owner can open; by default it is in a new private directory
+    /// Listen on a Unix socket at this path, which only its owner can open; by default a socket in a new private
+    /// directory
     #[arg(long, value_name = "PATH", conflicts_with = "listen")]
     pub(crate) socket: Option<PathBuf>,
 
-    /// Listen on TCP: on a loopback address, where every user of this machine can connect, or on any other one if TLS verifies
-    /// clients. Port 0 takes a free one
+    /// Listen on TCP: on a loopback address, where every user of this machine can connect, or on any other address if
+    /// TLS verifies clients. Port 0 takes a free port
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub(crate) listen: Option<SocketAddr>,
 
@@ -131,13 +135,13 @@ pub(crate) struct ClientArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Hosts of NVMe")]
 pub(crate) struct NvmeArgs {
-    /// Serve the drive as a subsystem of NVMe over TCP at this loopback address, with zones, placement and queues; drives of
-    /// `--export` are its namespaces, in their order. Port 0 takes a free one, 4420 is the usual one. Clients of NBD are then
-    /// served only with `--socket` or `--listen`
+    /// Serve the drive as a subsystem of NVMe over TCP at this loopback address, with zones, placement and queues;
+    /// drives of `--export` are its namespaces, in order. Port 0 takes a free port; 4420 is the usual port. Clients of
+    /// NBD are then served only with `--socket` or `--listen`
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub(crate) nvme: Option<SocketAddr>,
 
-    /// Refuse hosts of NVMe with other qualified names than this one; may be given several times
+    /// Accept only hosts of NVMe with this qualified name; may be given several times
     #[arg(long, value_name = "NQN", requires = "nvme", value_parser = host_nqn)]
     pub(crate) nvme_host: Vec<String>,
 
@@ -153,13 +157,13 @@ pub(crate) struct NvmeArgs {
     #[arg(long, value_name = "N", requires = "nvme", default_value_t = NvmeLimits::default().io_queues, value_parser = whole(1_u16, 1024))]
     pub(crate) nvme_queues: u16,
 
-    /// Connections of hosts at a time, one for each queue, each of which may take 34 MiB of memory; further ones wait
+    /// The most connections of hosts at a time, one for each queue, each of which may take 34 MiB of memory; further
+    /// connections wait
     #[arg(long, value_name = "N", requires = "nvme", default_value_t = NvmeLimits::default().connections, value_parser = whole(1_u32, 4096))]
     pub(crate) nvme_connections: u32,
 }
 
 impl NvmeArgs {
-    /// The limits of hosts.
     pub(crate) fn limits(&self) -> NvmeLimits {
         NvmeLimits {
             controllers: self.nvme_controllers,
@@ -174,16 +178,17 @@ impl NvmeArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Time and power")]
 pub(crate) struct TimeArgs {
-    /// How fast the drive is: `real`, `max` for as fast as the simulation runs, or a factor: 0.1 is a tenth of its speed
+    /// The pace of simulated time: `real`, `max` for the full speed of the simulation, or a factor: 0.1 is a tenth of
+    /// the real speed
     #[arg(long, value_name = "PACE", default_value_t = Pace::Real)]
     pub(crate) pace: Pace,
 
-    /// Keep a core busy in the last part of each wait, e.g. 50us, so that answers are less late. Where the user may raise
-    /// it, as root may on Linux, the drive's thread has the highest priority
+    /// Busy-wait for the last part of each wait, e.g. 50us, so that answers are less late. If the user may raise
+    /// priorities, as root may on Linux, the drive's thread has the highest priority
     #[arg(long, value_name = "TIME", default_value = "0us", value_parser = brief)]
     pub(crate) spin: Duration,
 
-    /// What happens to the connections at a power cut
+    /// The fate of connections at a power cut
     #[arg(long, value_name = "WHAT", default_value_t = CutArg::End)]
     pub(crate) on_cut: CutArg,
 }
@@ -191,9 +196,9 @@ pub(crate) struct TimeArgs {
 /// The fate of connections at a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CutArg {
-    /// They end, and requests under way fail
+    /// Connections end, and requests under way fail
     End,
-    /// They stay, and requests wait until the power is back
+    /// Connections stay, and requests wait until the power is back
     Hold,
 }
 
@@ -219,8 +224,8 @@ impl From<CutArg> for CutPolicy {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "State of the drives")]
 pub(crate) struct ServedStateArgs {
-    /// Keep the flash in this directory, and find it there again; each `--export` has the directory of its name in it. Without
-    /// this option drives are in memory, and end with the command
+    /// Keep the flash in files of this directory, and continue from them; each `--export` has a subdirectory of its
+    /// name. Without this option drives are in memory, and end with the command
     #[arg(long, value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
 

@@ -13,8 +13,8 @@ use crate::options::age;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Store of results")]
 pub(crate) struct StoreArgs {
-    /// Keep each result in this folder as soon as its run ends, and do no run whose result is there. The default is the
-    /// folder that the variable FLASHLOOM_STORE names, or `flashloom` in your folder for caches
+    /// Keep each result in this folder as soon as its run ends, and do no run whose result the folder has. The default
+    /// is the folder that the variable FLASHLOOM_STORE names, or `flashloom` in your folder for caches
     #[arg(long, value_name = "DIR", conflicts_with = "no_store")]
     pub(crate) store: Option<PathBuf>,
 
@@ -22,7 +22,7 @@ pub(crate) struct StoreArgs {
     #[arg(long)]
     pub(crate) no_store: bool,
 
-    /// The room in the store for preconditioned drives that several runs share; those that were used last stay
+    /// The room in the store for preconditioned drives that several runs share; the most recently used drives stay
     #[arg(long, value_name = "SIZE", default_value_t = DEFAULT_LIMIT)]
     pub(crate) states: Bytes,
 }
@@ -58,11 +58,11 @@ pub(crate) enum StoreCommand {
         /// The folder of the store, instead of the default
         #[arg(long, value_name = "DIR")]
         store: Option<PathBuf>,
-        /// Print JSON instead of tables; `flashloom schema` describes it
+        /// Print JSON instead of tables; `flashloom schema` describes the keys
         #[arg(long)]
         json: bool,
     },
-    /// Show a result and what it is the result of
+    /// Show a result and the inputs of its run
     Show {
         /// The digest, its first digits, or `last` for the result written last
         digest: String,
@@ -78,18 +78,18 @@ pub(crate) enum StoreCommand {
     },
     /// Take over the results of other stores, e.g. of the shards of a study
     Merge(MergeArgs),
-    /// Remove results: half-written files of programs that were killed, and what these options name
+    /// Remove half-written files of programs that were killed, and the results that the options name
     Gc(GcArgs),
 }
 
-/// What to take over into a store.
+/// The stores to merge, and the store that takes their results.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MergeArgs {
-    /// The folders of the stores to take the results from; they stay as they are
+    /// The folders of the stores to take the results from; these stores do not change
     #[arg(required = true, value_name = "FROM")]
     pub(crate) from: Vec<PathBuf>,
 
-    /// The folder of the store that takes them, instead of the default
+    /// The folder of the store that takes the results, instead of the default
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
 
@@ -98,7 +98,7 @@ pub(crate) struct MergeArgs {
     pub(crate) json: bool,
 }
 
-/// What to remove from a store.
+/// The results and states to remove from a store.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct GcArgs {
     /// The folder of the store, instead of the default
@@ -113,11 +113,11 @@ pub(crate) struct GcArgs {
     #[arg(long, value_name = "AGE", value_parser = age)]
     pub(crate) older_than: Option<Duration>,
 
-    /// Remove the oldest until the others take no more room than this, e.g. 10GiB
+    /// Remove the oldest results until the others take no more room than this, e.g. 10GiB
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<Bytes>,
 
-    /// The room for preconditioned drives; those that were not used for longest are removed
+    /// The room for preconditioned drives; the least recently used drives are removed
     #[arg(long, value_name = "SIZE", default_value_t = DEFAULT_LIMIT)]
     pub(crate) states: Bytes,
 

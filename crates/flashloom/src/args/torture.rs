@@ -23,7 +23,7 @@ pub(crate) struct TortureArgs {
     #[arg(long, value_name = "LOSS.toml")]
     pub(crate) loss: Option<PathBuf>,
 
-    /// Cut at no more moments than this, drawn from those of the file
+    /// The most moments to cut at, drawn from the moments of the file
     #[arg(long, value_name = "N", value_parser = whole(1, u32::MAX))]
     pub(crate) points: Option<u32>,
 
@@ -31,7 +31,7 @@ pub(crate) struct TortureArgs {
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZeroUsize>,
 
-    /// Rebuild the drive of one loss, and leave its image and the lines of the workload in the directory of --into
+    /// Rebuild the drive of a loss, and leave its image and the lines of the workload in the directory of --into
     #[arg(
         long,
         value_name = "LOSS.toml",
@@ -40,11 +40,11 @@ pub(crate) struct TortureArgs {
     )]
     pub(crate) replay: Option<PathBuf>,
 
-    /// The directory for what --replay rebuilds; it is made
+    /// The directory, which is created, for the files that --replay rebuilds
     #[arg(long, value_name = "DIR", requires = "replay")]
     pub(crate) into: Option<PathBuf>,
 
-    /// Print JSON instead of a table; `flashloom schema` describes it
+    /// Print JSON instead of a table; `flashloom schema` describes the keys
     #[arg(long)]
     pub(crate) json: bool,
 

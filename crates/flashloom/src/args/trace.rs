@@ -8,7 +8,7 @@ use workload::trace::{Columns, Event, ExtentRule, Format, NamedUnits, SizeUnit, 
 use crate::exit::Failure;
 use crate::options::{columns, event, extent, format, size_unit, time_unit, whole};
 
-/// What the bytes of a trace mean.
+/// The options that say what the bytes of a trace mean.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct LayoutArgs {
     /// Format of the trace, instead of the detected one; see `flashloom trace formats`
@@ -56,7 +56,8 @@ pub(crate) struct ReadingArgs {
     #[arg(long, value_name = "TIME")]
     pub(crate) gap_limit: Option<Span>,
 
-    /// How far a time of the trace may lie behind the latest one before it [default: 1s]; such requests are sorted
+    /// The most by which a time of the trace may lie behind the latest time before it [default: 1s]; such requests are
+    /// sorted
     #[arg(long, value_name = "TIME")]
     pub(crate) tolerance: Option<Span>,
 }
@@ -123,7 +124,7 @@ pub(crate) struct FitArgs {
     pub(crate) extent: ExtentRule,
 }
 
-/// How a trace is read for one drive.
+/// The options for reading a trace for one drive.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Reading traces")]
 pub(crate) struct TraceArgs {
@@ -159,7 +160,6 @@ impl TraceArgs {
         to.repeat = (*repeat != plain.repeat).then_some(*repeat);
     }
 
-    /// The options for the trace reader.
     pub(crate) fn options(&self) -> TraceOptions {
         let Self { reading, part, fit, event, repeat } = self;
         TraceOptions {
@@ -195,7 +195,6 @@ pub(crate) struct ExcerptArgs {
 }
 
 impl ExcerptArgs {
-    /// The options for the trace reader.
     pub(crate) fn options(&self) -> TraceOptions {
         let Self { layout, part, limit } = self.clone();
         TraceOptions {

@@ -4,7 +4,7 @@ use base::units::{Bytes, Rate, SECTOR, Span};
 use flash::backend::Op;
 use ssd::ResolvedDevice;
 
-/// The bounds of full blocks, and those of the SLC cache of a drive that has one.
+/// The bounds of full blocks, and of the SLC cache if the drive has a cache.
 pub(super) fn lines(resolved: &ResolvedDevice) -> Vec<String> {
     let full = Limits::new(resolved);
     let Some(cache) = Limits::of_slc_cache(resolved) else { return full.lines(resolved, "") };

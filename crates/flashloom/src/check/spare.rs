@@ -23,7 +23,7 @@ pub(super) struct Spare {
     /// Superblocks of a pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     superblocks: Option<u32>,
-    /// Superblocks that each pool reserves: open ones, one to copy into, and those of tables.
+    /// Superblocks that each pool reserves: open superblocks, one to copy into, and superblocks of tables.
     #[serde(skip_serializing_if = "Option::is_none")]
     reserved: Option<u32>,
     /// Write amplification to expect in steady state, if the host writes whole mapping units at uniformly random places:

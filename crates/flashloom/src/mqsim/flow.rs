@@ -18,7 +18,6 @@ const CLASSES: [(&str, Class); 4] = [
     ("LOW", Class::Weighted(1)),
 ];
 
-/// The priority class of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     /// Served before all other classes.
@@ -35,9 +34,7 @@ pub(super) const RESOURCES: [(&str, &str); 4] = [
     ("Plane_IDs", "Plane_No_Per_Die"),
 ];
 
-/// A flow of a scenario.
 pub(super) struct Flow {
-    /// The requests of the flow.
     pub(super) requests: FlowRequests,
     pub(super) class: Class,
     /// The channels, chips, dies and planes of the flow.
@@ -50,11 +47,10 @@ pub(super) struct Flow {
     pub(super) sheet: Sheet,
 }
 
-/// The requests of a flow.
 pub(super) enum FlowRequests {
     /// The requests are generated; the workload file is the sheet of the flow.
     Described,
-    /// The requests are those of a trace.
+    /// A trace file, played `repeat` times.
     Trace { path: String, repeat: u64, unit: &'static str },
 }
 

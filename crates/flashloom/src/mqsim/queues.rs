@@ -24,7 +24,6 @@ pub(super) struct Size {
 }
 
 impl Size {
-    /// The origin of the size, for a comment.
     pub(super) fn origin(&self) -> String {
         match self.used == self.whole {
             true => self.parameter.to_owned(),
@@ -39,7 +38,6 @@ impl Queues {
         Self { caches_writes: true, ..Self::default() }
     }
 
-    /// The queues of these scenarios.
     pub(super) fn new(scenarios: &[Vec<Flow>]) -> Self {
         let most = scenarios.iter().map(Vec::len).max().unwrap_or(0);
         let of = |number: usize| scenarios.iter().filter_map(move |flows| flows.get(number));
@@ -51,7 +49,6 @@ impl Queues {
         Self { queues, caches_writes, differ, used: Some(used) }
     }
 
-    /// The number of queues.
     pub(super) fn count(&self) -> usize {
         self.queues.len().max(1)
     }

@@ -39,7 +39,6 @@ impl Sheet {
         self.approximated.push((name.to_owned(), why.to_owned()));
     }
 
-    /// The notes, each on a line.
     pub(super) fn notes(&self) -> Vec<String> {
         let approximated = self.approximated.iter().map(|(name, why)| format!("{name} is approximated: {why}"));
         let without = self.without.iter().map(|(name, why)| format!("{name} has no counterpart: {why}"));

@@ -2,7 +2,6 @@
 
 use base::units::{Bytes, Exact, Rate, Span};
 
-/// A text, quoted for TOML.
 pub(super) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }

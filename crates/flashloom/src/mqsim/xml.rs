@@ -54,7 +54,6 @@ impl fmt::Display for XmlFaults {
     }
 }
 
-/// A parsed file.
 pub(super) struct XmlFile<'a> {
     path: &'a Path,
     document: Document<'a>,
@@ -141,7 +140,6 @@ pub(super) struct XmlGroup<'b, 'a> {
 }
 
 impl<'b, 'a> XmlGroup<'b, 'a> {
-    /// The name of the element.
     pub(super) fn name(&self) -> &'b str {
         self.node.tag_name().name()
     }
@@ -184,7 +182,6 @@ impl<'b, 'a> XmlGroup<'b, 'a> {
         found
     }
 
-    /// The text of a parameter.
     pub(super) fn text(&self, name: &str, example: &str) -> &'b str {
         self.text_of(name, example).map(|(_, text)| text).unwrap_or_default()
     }

@@ -49,7 +49,6 @@ impl Outputs {
         Ok(Self { about, tell: args.output.notices(), start: now(), dir, page, log, timeline, snapshot })
     }
 
-    /// The provenance of the results.
     pub(crate) const fn provenance(&self) -> &Provenance {
         &self.about
     }

@@ -86,7 +86,7 @@ impl Front {
         )
     }
 
-    /// Serves until all servers are stopped. A server that fails stops the other one.
+    /// Serves until all servers are stopped. A server that fails stops the other server.
     pub(super) fn run(self, exports: Vec<Export>) -> io::Result<()> {
         let Self { nbd, nvme, export, stop } = self;
         let hosts = nvme.zip(export);

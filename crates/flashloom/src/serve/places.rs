@@ -13,14 +13,14 @@ use serve::server::Server;
 /// The version of the keys.
 const SCHEMA: &str = "flashloom-serve-1";
 
-/// Where clients and hosts connect.
+/// The addresses to which clients of NBD and hosts of NVMe connect.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(title = SCHEMA)]
 pub(crate) struct Places {
     /// Version of these keys.
     #[schemars(extend("const" = SCHEMA))]
     schema: &'static str,
-    /// The drives that clients of NBD can ask for; empty if they are not served.
+    /// The drives that NBD exports; empty if the drives are served over NVMe alone.
     exports: Vec<ExportPlace>,
     /// Path of the Unix socket of NBD; null without one.
     socket: Option<PathBuf>,
@@ -31,9 +31,9 @@ pub(crate) struct Places {
 /// A drive for clients of NBD.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct ExportPlace {
-    /// The name of the export; the default one has the empty name.
+    /// The name of the export; empty for the default export.
     name: String,
-    /// The URI.
+    /// The NBD URI (`nbd://` or `nbd+unix://`) with which a client opens the export.
     uri: String,
 }
 
@@ -42,9 +42,9 @@ struct ExportPlace {
 struct SubsystemPlace {
     /// The qualified name of the subsystem.
     nqn: String,
-    /// The IP address.
+    /// The IP address on which the subsystem listens.
     address: String,
-    /// The number of the TCP port.
+    /// The TCP port on which the subsystem listens.
     port: u16,
     /// The drives, in the order of their identifiers.
     namespaces: Vec<NamespacePlace>,
@@ -55,13 +55,13 @@ struct SubsystemPlace {
 struct NamespacePlace {
     /// The identifier of the namespace, and of its endurance group.
     id: u32,
-    /// Name of the device.
+    /// Name of the device in its description.
     device: String,
-    /// Bytes of a block.
+    /// Bytes of a logical block of the namespace.
     block_bytes: u64,
-    /// Size in blocks.
+    /// Size of the namespace in logical blocks.
     blocks: u64,
-    /// Number of zones; 0 without zones.
+    /// Number of zones; 0 for a drive without zones.
     zones: u64,
 }
 

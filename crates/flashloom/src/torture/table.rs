@@ -16,24 +16,24 @@ const LINES: usize = 12;
 /// The most losses that the JSON lists.
 const MOST_LOSSES: usize = 100;
 
-/// The result of a torture.
+/// Output of `flashloom torture --json`: the power cuts of a recorded run, and the losses.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(title = SCHEMA)]
 pub(crate) struct TortureResult {
     /// Version of these keys.
     #[schemars(extend("const" = SCHEMA))]
     schema: &'static str,
-    /// Name of the torture.
+    /// Name of the torture in its description.
     name: String,
-    /// Name of the device.
+    /// Name of the device in its description.
     device: String,
-    /// Whether the drive does what it promises.
+    /// The honesty of the drive: whether it keeps what it acknowledges.
     drive: Honesty,
     /// Requests of the recorded run.
     requests: usize,
     /// Simulated time of the recorded run in seconds.
     simulated_s: f64,
-    /// Power cuts.
+    /// The number of power cuts.
     cuts: usize,
     /// Power cuts that lost something.
     losses: usize,
@@ -48,13 +48,13 @@ pub(crate) struct TortureResult {
 /// The cuts at one kind of moment.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 struct Moments {
-    /// The kind of moment.
+    /// The kind of moment at which the power is cut.
     kind: CutKind,
-    /// Power cuts.
+    /// The number of power cuts.
     cuts: usize,
-    /// Those after which the drive held other data than it had promised, or did not come back.
+    /// Power cuts after which the drive held other data than it had promised, or did not come back.
     promises_broken: usize,
-    /// Those after which the user's check failed.
+    /// Power cuts after which the user's check failed.
     checks_failed: usize,
 }
 
@@ -62,24 +62,24 @@ struct Moments {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename = "Lost")]
 struct LossyCut {
-    /// The number of the cut, from zero on.
+    /// The number of the power cut, from 0.
     cut: usize,
-    /// The kind of moment.
+    /// The kind of moment at which the power is cut.
     kind: CutKind,
-    /// The simulated time in microseconds.
+    /// The simulated time of the power cut in microseconds.
     at_us: f64,
-    /// The records of the journal before it.
+    /// The number of the journal's records before the power cut.
     after: usize,
     /// False if the drive did not come back.
     came_back: bool,
     /// Sectors with other data than the drive had promised.
     sectors: u64,
-    /// The first of them in words.
+    /// The first sectors with other data, in words.
     broken: Vec<String>,
-    /// How the user's check ended, if it failed.
+    /// The end of the user's check, if the check failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     check: Option<String>,
-    /// The end of what it printed.
+    /// The last lines that the check printed.
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
 }

@@ -71,7 +71,6 @@ pub(super) struct ReproducedFinding {
     pub(super) verdict: String,
 }
 
-/// The studies of a paper.
 pub(super) struct Studies {
     /// The expectations, in the order of the studies' names and of the expectations in each.
     pub(super) expected: Vec<PinnedExpectation>,

@@ -1,4 +1,5 @@
-//! The order of keys as their type declares them: a schema sorts them by name, and a reader wants the first ones first.
+//! The order of keys as their type declares them: a schema sorts them by name, and a reader wants the most important
+//! keys first.
 
 use std::collections::BTreeMap;
 

@@ -14,15 +14,11 @@ use testkit::keys::Schema;
 
 /// The sources of a page of keys.
 pub(crate) struct Source<'a> {
-    /// The schema of the file.
     pub(crate) schema: &'a Value,
-    /// The order of keys.
     pub(crate) fields: &'a FieldNames,
-    /// The effects of keys.
     pub(crate) effects: &'a Effects,
 }
 
-/// The place of a table.
 #[derive(Clone, Debug)]
 struct TablePlace {
     /// The path in the header of the table, e.g. `ftl.map`.
@@ -53,7 +49,6 @@ impl TablePlace {
     }
 }
 
-/// A line of a table.
 #[derive(Debug, PartialEq)]
 struct TableRow {
     key: String,
@@ -167,7 +162,7 @@ impl<'a> ReferencePage<'a> {
         }
     }
 
-    /// The keys of a table: in the order of their type, or else the required ones first.
+    /// The keys of a table: in the order of their type, or else the required keys first.
     fn sorted(&self, form: &'a Value, name: Option<&str>) -> Vec<&'a str> {
         let mut keys: Vec<&str> = properties(form).into_iter().flatten().map(|(key, _)| key.as_str()).collect();
         keys.sort_by_key(|key| {
@@ -382,12 +377,11 @@ fn is_optional(node: &Value) -> bool {
     is(node, "null") || node["anyOf"].as_array().is_some_and(|all| all.iter().any(|one| one["type"] == "null"))
 }
 
-/// A list of words as code.
 fn code(words: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     words.into_iter().map(|word| format!("`{}`", word.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
-/// Kinds of values as those of a list.
+/// The plural of a kind of values, for a list of them.
 fn plural(kind: &str) -> String {
     let mut kind = kind.replace("](#", "s](#");
     for one in ["number", "text", "table"] {
@@ -406,8 +400,7 @@ fn label(node: &Value) -> String {
     text.split(", with its unit").next().unwrap_or(text).trim_end_matches(" with its unit").to_owned()
 }
 
-/// The units of measure of a quantity, from its type's error for a wrong text; none if the name is not that of a
-/// quantity.
+/// The units of measure of a quantity, from its type's error for a wrong text; none if the name names no quantity.
 fn quantity(name: &str) -> Option<String> {
     fn refusal<T: std::str::FromStr<Err: std::fmt::Display>>() -> Option<String> {
         "x".parse::<T>().err().map(|error| error.to_string())

@@ -38,7 +38,6 @@ fn keys() -> Keys {
     keys
 }
 
-/// The code spans of a cell.
 fn code(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }

@@ -16,7 +16,6 @@ fn row(text: &mut String, cells: &[&str]) {
     let _ = writeln!(text, "| {} |", cells.join(" | "));
 }
 
-/// The head of a table.
 fn head(text: &mut String, cells: &[&str]) {
     let _ = write!(text, "\n| {} |\n|{}\n", cells.join(" | "), " --- |".repeat(cells.len()));
 }
@@ -72,7 +71,6 @@ pub(crate) fn zone_transitions() -> String {
     text
 }
 
-/// Every metric.
 pub(crate) fn metrics() -> String {
     let mut text = String::from(
         "# Metrics\n\nA study names metrics in `metrics` and in its expectations; `A / B` is the quotient of two, e.g. \
@@ -99,7 +97,6 @@ pub(crate) fn metrics() -> String {
     text
 }
 
-/// Every column.
 pub(crate) fn columns() -> String {
     let mut text = String::from(
         "# Columns\n\nThe Parquet files that Flashloom writes; `flashloom schema results` prints this page as JSON. Each file \
@@ -168,7 +165,6 @@ pub(crate) fn formats() -> String {
     text
 }
 
-/// Every option of fio.
 pub(crate) fn fio_options() -> String {
     let mut text = String::from(
         "# Options of fio\n\nWhat becomes of each option of an [fio job file](../feed-it.md#an-fio-job). An option that decides \

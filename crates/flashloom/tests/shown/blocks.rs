@@ -15,12 +15,10 @@ pub(crate) struct ShownCommand {
     pub(crate) output_at: usize,
 }
 
-/// A fenced block.
 #[derive(Clone, Debug)]
 pub(crate) enum FencedBlock {
     /// ```` ```toml NAME ````, also `csv`, `ini`, `sh`, `text`, `xml` and `yaml`: the name and the text of a file.
     File(String, String),
-    /// ```` ```console ````.
     Console(Vec<ShownCommand>),
     /// ```` ```text ````: forms of commands, not commands.
     Forms(String),
@@ -33,7 +31,6 @@ pub(crate) enum FencedBlock {
     Unknown(usize, String),
 }
 
-/// All fenced blocks of a text in Markdown.
 pub(crate) fn blocks(text: &str) -> Vec<FencedBlock> {
     let mut blocks = Vec::new();
     let mut lines = text.lines().enumerate();

@@ -36,7 +36,7 @@ pub(super) struct Block {
     pub(super) pins: u32,
     /// The first page that may be programmed.
     pub(super) next: u32,
-    /// The next older block of its chain.
+    /// The next older block of the chain.
     pub(super) older: Option<SuperblockId>,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Merge {
 #[derive(Clone, Debug)]
 pub(super) struct Die {
     pub(super) free: FreeList,
-    /// One entry for each logical block with waiting writes, the one that has waited longest first.
+    /// One entry for each logical block with waiting writes, in the order in which the waits began.
     pub(super) waiting: VecDeque<WaitingWrites>,
     /// Emptied queues of finished entries, kept so that the next entry allocates nothing.
     pub(super) over: Vec<VecDeque<PageWrite>>,

@@ -13,7 +13,6 @@ use crate::toolkit::{Holes, Versions};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Chain {
     pub(super) newest: Option<SuperblockId>,
-    /// Number of blocks.
     pub(super) length: u32,
     /// Programs under way.
     pub(super) programs: u32,

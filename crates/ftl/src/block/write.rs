@@ -1,4 +1,4 @@
-//! Host writes.
+//! Writes of the host: waits for a block or a merge, places and programs.
 
 use base::engine::Handle;
 use base::units::SuperblockId;

@@ -17,16 +17,15 @@ pub(crate) struct Layout {
     pub(crate) superchips: u32,
     /// Sectors in a row of all chips of a gang.
     pub(crate) sectors: u32,
-    /// Pages in a block: as many rows of a superblock are in each die.
+    /// Pages in a block; also the number of a superblock's rows in each die.
     pub(crate) pages: u32,
     /// Physical superblocks of a superchip.
     pub(crate) superblocks: u32,
-    /// Spare blocks of each die, which replace failing ones.
+    /// Spare blocks of each die, which replace failing blocks.
     pub(crate) spares: u32,
     pub(crate) logical: u32,
 }
 
-/// The place of a sector in its superblock.
 #[cfg(test)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SectorPlace {
@@ -72,7 +71,7 @@ impl Layout {
         superchip * self.chips + chip
     }
 
-    /// The sectors that a transfer is charged for: all buses take as long as the one with the most sectors.
+    /// The sectors that a transfer is charged for: all buses take as long as the bus with the most sectors.
     #[inline]
     pub(crate) fn bus_sectors(&self, mask: SectorMask) -> u32 {
         // A bus has every `buses`-th sector.
@@ -86,7 +85,6 @@ impl Layout {
         self.superchips * self.superblocks
     }
 
-    /// Dies of all superchips.
     pub(crate) const fn dies(&self) -> u32 {
         self.superchips * self.chips
     }

@@ -81,7 +81,6 @@ impl Area {
         }
     }
 
-    /// Number of full blocks.
     pub(super) fn full(&self) -> usize {
         self.full.len()
     }

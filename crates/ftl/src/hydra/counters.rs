@@ -1,11 +1,11 @@
-//! Counters of merges.
+//! Counters of merges and logged flushes of Hydra's FTL.
 
 use base::units::Span;
 
 /// Counts of the merges and of the log of a block-mapped FTL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MergeCounters {
-    /// Finished merges, including those of wear levelling.
+    /// Finished merges, including merges of wear levelling.
     pub merges: u64,
     /// Rows that merges copied inside a chip.
     pub copied: u64,
@@ -21,8 +21,8 @@ pub struct MergeCounters {
     pub replaced: u64,
     /// Time that recovery after a power loss would take after a power cut now.
     pub recovery: Span,
-    /// Erase count of the most erased superblock less that of the least erased one: the present state, not a count of
-    /// events (Seong et al., Fig. 21a).
+    /// The highest erase count of a superblock less the lowest: the present state, not a count of events (Seong et al.,
+    /// Fig. 21a).
     pub erase_spread: u32,
 }
 

@@ -65,7 +65,6 @@ struct NextFlush {
 #[derive(Clone, Debug, Default)]
 struct Flush {
     rows: Vec<Live>,
-    /// The version of the pages.
     version: u32,
     /// Lists that have not finished.
     left: u32,
@@ -309,7 +308,7 @@ impl FlushLog {
     }
 
     /// A list has finished. After the last list of a flush, returns true if the whole flush is on flash, and false if a
-    /// program failed. `merged` is that of [`FlushLog::mount`].
+    /// program failed. `merged` is the result of [`FlushLog::mount`].
     pub(super) fn finished(
         &mut self,
         flash: &mut Flash<'_>,

@@ -15,8 +15,8 @@ struct FreeSuperblock {
     superblock: u32,
 }
 
-/// The free superblocks of a superchip, in one of two orders: the least worn first, and of equally worn ones the one
-/// that has been free longest; or the one that has been free longest first.
+/// The free superblocks of a superchip, in one of two orders: by wear, the least worn first, ties by the time of
+/// becoming free; or by the time of becoming free alone.
 #[derive(Clone, Debug)]
 pub(super) struct Free {
     heap: BinaryHeap<Reverse<FreeSuperblock>>,
@@ -24,7 +24,7 @@ pub(super) struct Free {
 }
 
 impl Free {
-    /// An empty list with room for so many superblocks.
+    /// An empty list with room for `superblocks` superblocks.
     pub(super) fn new(least_worn: bool, superblocks: u32) -> Self {
         Self { heap: BinaryHeap::with_capacity(superblocks as usize), least_worn }
     }

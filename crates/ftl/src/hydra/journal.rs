@@ -55,7 +55,6 @@ impl JournalRecord {
 /// The places of the reserved areas: for each replica a log and a map.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Areas {
-    /// Pages of a map.
     pub(super) map_pages: u32,
     /// Die, first block and number of blocks of each area: the logs of all replicas, then their maps.
     pub(super) places: Vec<(u32, u32, u32)>,
@@ -243,7 +242,7 @@ impl Journal {
         RecoveredJournal { map, records, version }
     }
 
-    /// The number of the log page after this one.
+    /// The number of the log page after the page `number`.
     const fn after(&self, number: u32) -> u32 {
         self.map_pages + (number - self.map_pages + 1) % self.latest.len() as u32
     }

@@ -1,4 +1,4 @@
-//! The map from logical superblocks to physical ones, and the discarded rows.
+//! The map from logical to physical superblocks, and the discarded rows.
 
 use base::nonmax::NonMaxU32;
 use base::units::{Lpn, Psn};

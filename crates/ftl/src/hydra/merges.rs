@@ -14,7 +14,7 @@ use crate::port::{Owners, PageWrite, Service};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MergeStage {
-    /// This slot of the table is free.
+    /// The slot of the table is free.
     Nothing,
     /// The merge waits for a controller, for another merge of the superblock, or for a free superblock.
     Waiting,

@@ -12,7 +12,7 @@ pub struct HydraSpec {
     /// Interleaved dies (gangs) of one channel: the degree of chip interleaving (Sec. 3.1). Together they are a
     /// superchip.
     pub chips: u32,
-    /// Spare blocks of each die, which replace failing ones (Sec. 3.3.1). If missing, a fiftieth of the die, and at
+    /// Spare blocks of each die, which replace failing blocks (Sec. 3.3.1). If missing, a fiftieth of the die, and at
     /// least two.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spare_blocks: Option<u32>,
@@ -33,7 +33,7 @@ impl Default for HydraSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ProcessorSpec {
-    /// Its clock in MHz.
+    /// The processor's clock in MHz.
     pub mhz: u32,
     /// Whether hardware turns a host's read into flash commands without the processor: the foreground request
     /// synthesizer (Sec. 3, Fig. 18).
@@ -43,7 +43,7 @@ pub struct ProcessorSpec {
     /// Cycles to prepare a merge: the choice of the superblock and the list of descriptors. Assumed.
     pub merge_cycles: u32,
     /// Cycles for each command of a background controller in software (Fig. 17). If missing, the controllers are
-    /// hardware. `flash.software-controllers` gives the same as a time.
+    /// hardware. `flash.software-controllers` gives this cost as a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit_cycles: Option<u32>,
 }

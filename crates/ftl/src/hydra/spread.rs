@@ -21,7 +21,7 @@ impl EraseSpread {
         Self { least: 0, counts }
     }
 
-    /// Erase count of the most erased superblock less that of the least erased one.
+    /// The highest erase count of a superblock less the lowest.
     pub(super) fn get(&self) -> u32 {
         (self.counts.len() as u32).saturating_sub(1)
     }

@@ -15,7 +15,7 @@ use super::spread::EraseSpread;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SuperblockState {
-    /// A merge may take the superblock as its target, and erases it then.
+    /// A merge may take the superblock as its target, and then erases the superblock.
     Free,
     /// A merge erases or fills the superblock, or its log record is not on flash yet.
     Target,
@@ -41,12 +41,10 @@ struct Superblock {
 pub(super) struct Superblocks {
     layout: Layout,
     by_superblocks: Divisor,
-    /// Blocks in a die.
     blocks: u32,
     all: Vec<Superblock>,
-    /// The erase counts of all superblocks but the lost ones.
+    /// The erase counts of all superblocks except lost superblocks.
     spread: EraseSpread,
-    /// The free superblocks of each superchip.
     free: Vec<Free>,
     /// Superblocks freed so far: the number of the next freeing.
     freed: u64,
@@ -89,7 +87,6 @@ impl Superblocks {
         }
     }
 
-    /// The block of a die at this number.
     pub(super) const fn block_at(&self, die: u32, block: u32) -> SuperblockId {
         SuperblockId::new(die * self.blocks + block)
     }
@@ -112,7 +109,6 @@ impl Superblocks {
         self.block_at(die, self.actual[(die * self.layout.superblocks + position) as usize])
     }
 
-    /// The superblock that a block belongs to.
     #[inline]
     pub(super) fn of_block(&self, block: SuperblockId) -> u32 {
         let (die, block) = (block.get() / self.blocks, block.get() % self.blocks);
@@ -156,7 +152,7 @@ impl Superblocks {
         self.set_erases(superblock, self.erases(superblock) + 1);
     }
 
-    /// Erase count of the most erased superblock less that of the least erased one. Lost superblocks do not count.
+    /// The highest erase count of a superblock less the lowest. Lost superblocks do not count.
     pub(super) fn erase_spread(&self) -> u32 {
         self.spread.get()
     }
@@ -169,7 +165,8 @@ impl Superblocks {
         self.free.iter().map(|free| free.len() as u64).sum()
     }
 
-    /// Takes a free superblock as a merge's target: the least worn one, or the one that has been free longest.
+    /// Takes a free superblock as a merge's target: the least worn superblock, or the superblock that has been free
+    /// longest.
     pub(super) fn take(&mut self, superchip: u32) -> Option<u32> {
         let superblock = self.free[superchip as usize].pop()?;
         self.all[superblock as usize].state = SuperblockState::Target;

@@ -20,7 +20,6 @@ impl Address {
         Self { width, pages, blocks: units.div_ceil(rows) * width.get() }
     }
 
-    /// Number of logical blocks.
     pub(super) const fn blocks(&self) -> u32 {
         self.blocks
     }

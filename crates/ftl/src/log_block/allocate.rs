@@ -17,7 +17,6 @@ use crate::toolkit::FreeList;
 pub(super) enum Use {
     Data,
     Log,
-    /// The destination of a merge.
     Merge,
 }
 

@@ -38,7 +38,6 @@ pub(super) struct Block {
     pub(super) programs: u32,
     /// The first page that may be programmed, if the block is a data block.
     pub(super) next: u32,
-    /// The number of the log block, if the block is one.
     pub(super) log: Option<LogId>,
 }
 
@@ -96,7 +95,6 @@ impl BlockManager {
         u64::from(geometry.superblock_count()) * size_of::<Block>() as u64 + Allocator::memory(geometry)
     }
 
-    /// The blocks in a state.
     pub(super) fn in_state(&self, state: BlockState) -> impl Iterator<Item = SuperblockId> + '_ {
         let blocks = (0..).map(SuperblockId::new).zip(&self.table);
         blocks.filter(move |(_, block)| block.state == state).map(|(superblock, _)| superblock)

@@ -143,7 +143,6 @@ impl Logs {
         self.by_use.iter().next()
     }
 
-    /// Number of log blocks.
     pub(super) fn count(&self) -> u32 {
         (self.slots.len() - self.free.len()) as u32
     }

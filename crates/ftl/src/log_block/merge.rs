@@ -115,7 +115,6 @@ pub(super) struct MergeJob {
     pub(super) erasing: Vec<SuperblockId>,
 }
 
-/// The queued merges.
 #[derive(Clone, Debug)]
 pub(super) struct Merges {
     /// The merges, oldest first; the first `parallel` of them are under way.
@@ -173,8 +172,7 @@ impl Merges {
         }
     }
 
-    /// Folds whose destination is not yet in use, or is in use while the block that it replaces still exists. Log
-    /// blocks that become data blocks do not count.
+    /// The number of folds under way that hold a destination block. Log blocks that become data blocks do not count.
     pub(super) fn destinations(&self) -> u32 {
         let folds = self.under_way().map(|job| &job.fold).filter(|fold| fold.phase != MergePhase::Idle);
         folds.filter(|fold| fold.destination.is_some() && !fold.converts).count() as u32

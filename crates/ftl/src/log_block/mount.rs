@@ -30,7 +30,7 @@ struct BlockContent {
     block: Option<Lbn>,
     /// True if each page is at its own offset.
     in_place: bool,
-    /// True if the block is in place, and no page is missing before the last one.
+    /// True if the block is in place, and no page is missing before the last programmed page.
     in_order: bool,
     /// The page after the last programmed one, or the number of pages if a program failed.
     next: u32,

@@ -1,4 +1,4 @@
-//! Host reads.
+//! Reads of the host: a list for each die, and reads that wait for a merge.
 
 use base::engine::Handle;
 use base::units::{Lpn, Psn};

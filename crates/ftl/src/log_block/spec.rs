@@ -60,7 +60,7 @@ pub enum Allocation {
     Same,
     /// In rotation, without regard to other blocks.
     Any,
-    /// As `apart`, but of the allowed places the one with the fewest waiting commands.
+    /// As `apart`, but of the allowed places the place with the fewest waiting commands.
     Idle,
 }
 

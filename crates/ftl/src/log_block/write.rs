@@ -1,4 +1,4 @@
-//! Host writes.
+//! Writes of the host: each page goes to a log block or waits, and is programmed with the others of its die.
 
 use base::engine::Handle;
 use base::units::{DieId, SuperblockId};

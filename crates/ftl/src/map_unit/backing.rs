@@ -89,7 +89,6 @@ impl StepResult {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StepOutcome {
-    /// The step is done.
     Done,
     /// The page must be loaded first.
     Load,

@@ -23,7 +23,6 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// A cache of `blocks` blocks in sets of `ways`.
     pub(super) fn new(blocks: u32, ways: u32, evict: EvictSpec) -> Self {
         assert!(ways > 0 && blocks >= ways && blocks.is_multiple_of(ways), "whole sets");
         Self {
@@ -53,7 +52,6 @@ impl Cache {
         &self.blocks[block]
     }
 
-    /// The key of a block in use.
     pub(super) fn key(&self, block: usize) -> u32 {
         self.blocks[block].key.expect("a block in use")
     }

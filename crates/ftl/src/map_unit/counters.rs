@@ -80,7 +80,6 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Counters of `machines` cores or machines.
     pub(super) fn new(machines: usize, parts: Parts) -> Self {
         Self { busy: vec![Span::ZERO; machines], parts, ..Self::default() }
     }

@@ -64,7 +64,6 @@ impl Fmmu {
         self.ctp.state_of(tvpn)
     }
 
-    /// The entries of a page of the CTP.
     #[cfg(test)]
     pub(super) fn ctp_page(&self, tvpn: u32) -> &[u32] {
         self.ctp.page(tvpn)

@@ -16,8 +16,8 @@ const STEP: u64 = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct HmbSpec {
-    /// The size that the drive prefers (HMPRE); it uses no more. 64 MiB as BIWIN's CE430 (geerlingguy/raspberry-pi-pcie-devices,
-    /// issue 679).
+    /// The size that the drive prefers (HMPRE), and the most that it uses. 64 MiB as BIWIN's CE430
+    /// (geerlingguy/raspberry-pi-pcie-devices, issue 679).
     pub preferred: Bytes,
     /// The size below which the drive does not use the memory (HMMIN). 12 MiB as BIWIN's CE430.
     pub minimum: Bytes,

@@ -54,7 +54,6 @@ struct Pages {
 #[derive(Clone, Debug)]
 pub(crate) struct HostMemory {
     spec: HmbSpec,
-    /// Bytes of a translation page.
     page: Bytes,
     /// The pages; none while the host gives less than the minimum.
     pages: Option<Pages>,
@@ -116,7 +115,6 @@ impl HostMemory {
         Some(images[block].clone())
     }
 
-    /// Queues a read of `bytes` of a page.
     pub(crate) fn read(&mut self, page: u32, bytes: Bytes, image: Image) {
         self.transfers.push_back(HmbTransfer::Read { page, bytes, image });
     }
@@ -171,7 +169,6 @@ impl HostMemory {
         self.arrivals.pop_front().map(|arrival| (arrival.page, arrival.image))
     }
 
-    /// The last read of a page from the host's memory.
     pub(crate) fn last_read(&self, page: u32) -> Option<HmbRead> {
         self.reads[page as usize]
     }

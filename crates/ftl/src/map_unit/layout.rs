@@ -36,7 +36,6 @@ impl MapLayout {
         }
     }
 
-    /// Translation pages.
     pub(super) fn pages(&self) -> u32 {
         self.units.div_ceil(self.page)
     }

@@ -32,7 +32,6 @@ fn states(size: Bytes, block: u64, ways: u32, (beside, evict): (u64, EvictSpec))
     blocks * (beside + evict.memory()) + blocks / u64::from(ways.max(1)) * set
 }
 
-/// Bytes of a cache with the entries of its blocks.
 fn cache(size: Bytes, block: u64, ways: u32, beside: (u64, EvictSpec)) -> u64 {
     size.get() + states(size, block, ways, beside)
 }

@@ -30,7 +30,7 @@ pub struct OwnMapSpec {
 /// The drive that a map unit of the program is built for.
 #[derive(Clone, Debug)]
 pub struct MapSetup<'a> {
-    /// Mapping units of the drive, including those of the FTL's own records.
+    /// Mapping units of the drive, including the FTL's own records.
     pub units: u32,
     /// Map entries of a translation page.
     pub entries: u32,

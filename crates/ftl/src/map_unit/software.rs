@@ -47,7 +47,7 @@ impl<B: Backing> Software<B> {
         self.due[number] = core.until();
     }
 
-    /// The core whose step ends next, and the end of that step. Of steps with equal ends, that of the core with the
+    /// The core whose step ends next, and the end of that step. Of steps with equal ends, the step of the core with the
     /// lowest number comes first; any order would do, because cores share no mapping units.
     #[inline]
     fn next(&self) -> Option<(Time, usize)> {

@@ -16,16 +16,14 @@ use super::layout::{self, MapLayout};
 use super::pages::Spares;
 use super::{Answer, Ask, Asker, Counters, Job, MapUnit, Output, Parts, Ticket};
 
-/// The phase of a translation page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PagePhase {
     /// The page waits for a question.
     Idle,
-    /// The page waits for its load.
     Loading(Ticket, Ask),
     /// The processor works on the question.
     Working(Ticket, Ask),
-    /// The page waits for its store, and the question is answered then.
+    /// The page waits for its store, after which the question is answered.
     Storing(Ticket, Answer),
 }
 
@@ -55,7 +53,7 @@ pub(crate) struct UncachedMap {
     layout: MapLayout,
     service: ConditionalCost<Span>,
     pages: Vec<Page>,
-    /// Pages in service, and the time at which each ends.
+    /// Pages in service, with the time at which the service of each ends.
     due: BinaryHeap<Reverse<(Time, u32)>>,
     /// Idle pages with a waiting question.
     idle: Vec<u32>,

@@ -1,4 +1,4 @@
-//! The superblocks of a drive: which pool each belongs to, what it is used for, and which are free.
+//! The superblocks of a drive: their pools, their uses, and the free superblocks.
 //!
 //! A pool has the superblocks of a die, or of a group of its planes, and writes them as logs, one for each stream
 //! ([`pool`]). Each plane group has a pool of data and, if the map has translation pages, a second one for them, which
@@ -63,7 +63,6 @@ pub(super) struct BlockManager {
     /// One pool of data for each plane group, and a second pool for each if there are translation pages. The second
     /// pool has only as many superblocks as translation pages need.
     pub(super) pools: Vec<Pool>,
-    /// The number of plane groups.
     pub(super) groups: u32,
     /// The pools of each NVM set, in ascending order. The first set has all data pools, the last set all pools of
     /// translation pages.
@@ -187,7 +186,7 @@ impl BlockManager {
         }
     }
 
-    /// Slots that are written together: those of a row, or of all rows of a word line.
+    /// Slots that are written together: the slots of a row, or of all rows of a word line.
     pub(super) fn program_slots(&self) -> u32 {
         self.layout.shape.row_slots() * self.shape.word_line
     }
@@ -299,7 +298,6 @@ impl BlockManager {
         self.pools[pool as usize].gates.set(member, command);
     }
 
-    /// Ends a program to a superblock.
     pub(super) fn program_done(&mut self, pool: u32, command: Handle<Command>, superblock: SuperblockId) {
         self.pools[pool as usize].gates.done(command);
         if self.layout.striping.is_some() {

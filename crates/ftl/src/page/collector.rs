@@ -44,8 +44,8 @@ pub(super) struct CollectorState {
     rng: Rng,
     /// Mapping units of the host that have been programmed since the power came on, modulo 2^32.
     pub(super) programmed: u32,
-    /// The superblocks that the mapping units of the copy that has just ended have left, without mapping units for
-    /// which the map unit still has to answer. A buffer: empty between the ends of two copies.
+    /// The superblocks that the mapping units of the latest ended copy have left. Mapping units without an answer of
+    /// the map unit do not count. A buffer: empty between the ends of two copies.
     pub(super) moved: Vec<VacatedSuperblock>,
 }
 

@@ -44,7 +44,7 @@ pub struct PageConfig {
     pub(crate) refresh: Option<RefreshSpec>,
     /// The rate at which the data of a failed die is moved; if missing, as fast as collection.
     pub(crate) rebuild_rate: Option<Rate>,
-    /// The streams of `ftl.streams`, or those of the handles of `ftl.fdp`.
+    /// The streams of `ftl.streams`, or a stream for each handle of `ftl.fdp`.
     pub(crate) streams: StreamsSpec,
     pub(crate) fdp: Option<FdpSpec>,
     /// Knowledge of the writes to come, for the streams.

@@ -2,7 +2,7 @@
 
 use base::units::Time;
 
-/// The number of events that a drive keeps: the latest ones.
+/// The number of latest events that a drive keeps.
 pub(in crate::page) const LOG: usize = 64;
 
 /// Counters of Flexible Data Placement since the power came on, in mapping units or superblocks, and its latest events.
@@ -10,7 +10,7 @@ pub(in crate::page) const LOG: usize = 64;
 pub struct FdpCounters {
     /// Mapping units of a reclaim unit.
     pub unit: u64,
-    /// Mapping units of all superblocks that were erased, including those of translation pages.
+    /// Mapping units of all superblocks that were erased, including superblocks of translation pages.
     pub erased: u64,
     /// The counters of each reclaim unit handle, by its number.
     pub handles: Vec<HandleCounters>,

@@ -36,11 +36,9 @@ pub(crate) struct Layout {
 /// The division of superblocks over the dies of a group.
 #[derive(Clone, Debug)]
 pub(crate) struct Striping {
-    /// The number of dies in a group.
     pub(crate) dies: Divisor,
     /// The number of units of data in a stripe, without parity.
     pub(crate) data_units: Divisor,
-    /// Slots in a unit.
     pub(crate) unit: Divisor,
     blocks: Divisor,
     /// The dies, group by group. The dies of a group are on as many channels as possible.
@@ -56,7 +54,6 @@ pub(crate) struct StripePlace {
     pub(crate) stripe: u32,
     /// Position of the unit in the stripe, from 0.
     pub(crate) unit: u32,
-    /// The number of the slot in the unit.
     pub(crate) slot: u32,
 }
 
@@ -248,7 +245,7 @@ impl Layout {
         }
     }
 
-    /// Program/erase cycles of a superblock: those of its most worn member.
+    /// Program/erase cycles of the most worn member of a superblock.
     pub(crate) fn erases(&self, media: &Media, superblock: SuperblockId) -> u32 {
         match &self.striping {
             None => media.erases(superblock),

@@ -70,8 +70,8 @@ pub(super) enum L2p {
     MapUnit(Box<MapClient>),
 }
 
-/// The table that has the place of a page numbered behind those of the map, and the number of the page in that table;
-/// none for other logical numbers.
+/// The table that has the place of a page numbered behind the pages of the map, and the number of the page in that
+/// table; none for other logical numbers.
 fn side_entry<'a>(
     trims: &'a mut Option<Box<Trims>>,
     checkpoints: &'a mut Option<Box<Checkpoints>>,
@@ -112,7 +112,7 @@ impl Mapping {
         }
     }
 
-    /// True if the map may point to a place of a mapping unit, now or after answers that are to come.
+    /// True if the map may point to a place of a mapping unit, now or after pending answers.
     pub(crate) fn may_hold(&self, lpn: Lpn, media: &Media) -> bool {
         match &self.l2p {
             L2p::Ram(map) => map.get(lpn).is_some(),
@@ -246,8 +246,8 @@ impl Mapping {
         true
     }
 
-    /// The old place of a partly written mapping unit, whose other sectors are read there. The map unit has already
-    /// answered.
+    /// The old place of a partly written mapping unit, from which its other sectors are read; called after the map
+    /// unit's answer.
     pub(super) fn rest_of(&self, unit: &PageWrite) -> Option<Psn> {
         match (&self.l2p, unit.old_place) {
             (L2p::Ram(map), _) => map.get(unit.lpn),

@@ -102,8 +102,8 @@ impl PageFtl {
     }
 }
 
-/// Prefetches the spare area of a slot that is gathered for a copy. If each slot is copied `alone`, prefetches that of
-/// the next slot instead, because the copy of the gathered slot begins at once.
+/// Prefetches the spare area of a slot that is gathered for a copy. If each slot is copied `alone`, prefetches the
+/// spare area of the next slot instead, because the copy of the gathered slot begins at once.
 #[inline]
 pub(super) fn prefetch_gathered(
     flash: &Flash<'_>,

@@ -16,7 +16,7 @@ pub struct SlcCacheCounters {
 }
 
 impl SlcCacheCounters {
-    /// The counts since an earlier moment of the same drive, with the level of the later one.
+    /// The counts since `earlier`, with the present level.
     #[must_use]
     pub const fn since(&self, from: &Self) -> Self {
         Self {

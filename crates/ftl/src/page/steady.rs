@@ -256,7 +256,7 @@ impl PageConfig {
         Some(shares)
     }
 
-    /// The number of superblocks of a pool that are open, and the one that collection has nearly emptied.
+    /// The number of open superblocks of a pool, plus one that collection has nearly emptied.
     const fn working(&self) -> u32 {
         if self.gc.shared_log { 2 } else { 3 }
     }
@@ -357,7 +357,7 @@ impl PageConfig {
         }
     }
 
-    /// Programs the superblocks in the order of `laid`, which is that of their ages.
+    /// Programs the superblocks in the order of `laid`, which is by age.
     fn program(
         &self,
         media: &mut Media,

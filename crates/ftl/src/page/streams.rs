@@ -47,7 +47,7 @@ pub use spec::{CopyStreamsSpec, HostStreamsSpec, StreamsSpec};
 /// A write of the host to a mapping unit, as a [`StreamPolicy`] sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostWrite {
-    /// The mapping unit.
+    /// The number of the mapping unit that the host writes.
     pub lpn: Lpn,
     /// The size of the request that wrote the mapping unit last; one mapping unit if preconditioning writes it.
     pub request: Sectors,
@@ -59,7 +59,7 @@ pub struct HostWrite {
     pub set: u32,
     /// True if the request does not cover the whole mapping unit.
     pub is_partial: bool,
-    /// Mapping units that the host has written before this one since the power came on.
+    /// Mapping units that the host has written before this write since the power came on.
     pub written: u64,
 }
 
@@ -109,7 +109,7 @@ pub struct StreamCounters {
     pub host: Vec<u64>,
     /// Mapping units that were copied, in each stream of copies.
     pub copies: Vec<u64>,
-    /// True if copies stay in the class of their data: the streams of copies are those of host data.
+    /// True if copies stay in the class of their data: copies go to the streams of host data.
     pub classes_stay: bool,
 }
 
@@ -228,7 +228,6 @@ impl Streams {
         size_of::<Self>() as u64 + counters + tables
     }
 
-    /// The stream of a write of the host.
     pub(super) fn of_host(&mut self, write: HostWrite) -> Stream {
         let write = HostWrite { written: self.written, ..write };
         self.written += 1;

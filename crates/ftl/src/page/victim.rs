@@ -145,7 +145,7 @@ impl fmt::Debug for dyn VictimPolicy {
 pub(super) enum Choice {
     /// The superblock with the fewest valid mapping units of all.
     Emptiest,
-    /// The superblock with the fewest valid mapping units among this number of random ones.
+    /// The superblock with the fewest valid mapping units among a number of random superblocks.
     EmptiestOf(u32),
     /// The superblock that was closed first.
     Oldest,

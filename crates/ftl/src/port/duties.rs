@@ -89,7 +89,7 @@ pub trait FlushLog {
 /// Sectors of a mapping unit that recovery found in a log of flushes, and that return to the write buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SavedSectors {
-    /// The mapping unit.
+    /// The number of the mapping unit.
     pub lpn: Lpn,
     /// The sectors, one bit each.
     pub mask: SectorMask,

@@ -16,7 +16,7 @@ pub type Owner = Option<NonZeroU32>;
 #[derive(Clone, Copy, Debug)]
 #[repr(Rust, packed(8))] // Without the alignment of its mask it takes less memory.
 pub struct PageWrite {
-    /// The mapping unit.
+    /// The number of the mapping unit to write.
     pub lpn: Lpn,
     /// The owner of the data, which gets the report; none for the FTL's own.
     pub owner: Owner,

@@ -10,7 +10,7 @@ use crate::zone::{ZoneAction, ZoneError, ZoneState};
 pub struct ZoneWrite {
     /// The first mapping unit of a write; the first of the zone for an append.
     pub first: Lpn,
-    /// The number of its mapping units.
+    /// The number of mapping units of the zone.
     pub units: u32,
     /// True for an append: the drive chooses the address.
     pub is_append: bool,
@@ -21,7 +21,7 @@ pub struct ZoneWrite {
 pub struct ZoneReport {
     /// The state of the zone state machine.
     pub state: ZoneState,
-    /// The write pointer; that of a full zone is behind its capacity.
+    /// The write pointer; behind the capacity in a full zone.
     pub write_pointer: Lpn,
 }
 

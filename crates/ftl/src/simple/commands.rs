@@ -69,9 +69,9 @@ impl SimpleCommands<'_, '_> {
         self.traffic.programs(block)
     }
 
-    /// Programs a write of the host into a page, which must be the next one of its block.
-    /// [`CommandEnd::Written`](super::CommandEnd::Written) follows. `old` is the present place of the mapping unit, from which the
-    /// sectors come that the write leaves out.
+    /// Programs a write of the host into a page, which must be the next page of its block.
+    /// [`CommandEnd::Written`](super::CommandEnd::Written) follows. `old` is the present place of the mapping unit,
+    /// from which the sectors come that the write leaves out.
     pub fn program(&mut self, SimpleWrite(unit): SimpleWrite, to: Psn, old: Option<Psn>) {
         let Self { flash, owners, traffic } = self;
         let (superblock, offset) = flash.backend.geometry().locate(to);
@@ -86,8 +86,8 @@ impl SimpleCommands<'_, '_> {
         traffic.begin(flash, list, (program, superblock), old);
     }
 
-    /// Copies a page to another page, which must be the next one of its block. [`CommandEnd::Copied`](super::CommandEnd::Copied)
-    /// follows.
+    /// Copies a page to another page, which must be the next page of its block.
+    /// [`CommandEnd::Copied`](super::CommandEnd::Copied) follows.
     pub fn copy(&mut self, from: Psn, to: Psn) {
         let Self { flash, traffic, .. } = self;
         let (superblock, offset) = flash.backend.geometry().locate(to);

@@ -1,4 +1,4 @@
-//! The physical blocks of the MLC flash, and the spare ones among them.
+//! The physical blocks of the MLC flash, and the spare blocks among them.
 
 use std::ops::{Index, IndexMut};
 
@@ -49,7 +49,7 @@ const NEW: PhysicalBlock = PhysicalBlock {
     base: 0,
 };
 
-/// All physical blocks, and the lists of spare ones.
+/// All physical blocks, and the lists of spare blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Blocks {
     blocks: Vec<PhysicalBlock>,
@@ -118,7 +118,7 @@ impl Blocks {
         Some(block)
     }
 
-    /// Takes `block` from the spare ones. Returns false if it is not spare.
+    /// Takes `block` from the spare blocks. Returns false if it is not spare.
     pub(super) fn take_this(&mut self, block: u32) -> bool {
         let is_spare = self.free.take_this(block);
         if is_spare {

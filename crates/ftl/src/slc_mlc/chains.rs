@@ -23,12 +23,10 @@ struct Chain {
     data: Option<NonMaxU32>,
     /// The second data block, in SLC mode.
     second_data: Option<NonMaxU32>,
-    /// The last block of the chain.
     last: Option<NonMaxU32>,
 }
 
 impl Chain {
-    /// The last data block.
     fn last_data(&self) -> Option<NonMaxU32> {
         self.second_data.or(self.data)
     }

@@ -23,7 +23,7 @@ pub struct SlcMlcCounters {
     pub unplaced: u64,
     /// Accepted writes whose sectors were all in the SLC flash already.
     pub updates: u64,
-    /// Sectors written.
+    /// Sectors that the host wrote, to either flash.
     pub sectors: u64,
     /// Sectors written to the SLC flash.
     pub slc_sectors: u64,
@@ -37,7 +37,7 @@ pub struct SlcMlcCounters {
     pub written_back: u64,
     /// Sectors of the SLC flash that folds took along.
     pub assisted: u64,
-    /// Pages written to the MLC flash, without those of folds.
+    /// Pages written to the MLC flash, without pages of folds.
     pub mlc_pages: u64,
     /// Pages written to the MLC flash whose logical block was not in the mapping cache.
     pub misses: u64,
@@ -57,7 +57,7 @@ pub struct SlcMlcCounters {
     pub to_slc_mode: u64,
     /// Folds that changed a logical block back from SLC mode.
     pub from_slc_mode: u64,
-    /// Pages of the MLC flash programmed in SLC mode, including those of folds.
+    /// Pages of the MLC flash programmed in SLC mode, including pages of folds.
     pub slc_mode_pages: u64,
     /// Logical blocks in SLC mode now.
     pub slc_mode: u32,
@@ -81,7 +81,7 @@ pub struct ArrayShape {
     pub times: PageTimes,
     /// The number of physical blocks of the array.
     pub blocks: u32,
-    /// Size of a page.
+    /// Data bytes of a page.
     pub page: Bytes,
 }
 

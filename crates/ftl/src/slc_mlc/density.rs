@@ -107,7 +107,7 @@ pub(super) struct Density {
     order: Vec<u16>,
     /// Logical blocks that the last ranking found frequent and that are not in SLC mode.
     waiting: VecDeque<u32>,
-    /// The logical block with which the search for rare or frequent ones goes on.
+    /// The logical block with which the search for rare or frequent logical blocks goes on.
     hand: u32,
     /// True if the last fold changed a mode. The next fold then changes none, because a fold that changes a mode may
     /// free no block, and a write waits until a fold frees one.
@@ -178,8 +178,8 @@ impl Density {
         }
     }
 
-    /// The change of mode that comes before any other fold: of a frequent logical block, or, if SLC mode has no room,
-    /// of a rare one that makes room.
+    /// The next change of mode, which precedes all other folds: a frequent logical block enters SLC mode, or a rare one
+    /// leaves it to make room.
     pub(super) fn next_change(
         &mut self,
         has_log: impl Fn(u32) -> bool,

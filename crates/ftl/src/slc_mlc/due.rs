@@ -21,7 +21,7 @@ pub(super) struct DuePage {
 }
 
 impl DuePage {
-    /// The host's mapping unit among those of the request; none if the page comes from the SLC flash.
+    /// The host's mapping unit among the units of the request; none if the page comes from the SLC flash.
     pub(super) fn unit<'a>(&self, units: &'a [PageWrite]) -> Option<&'a PageWrite> {
         self.unit.map(|unit| &units[unit.get() as usize])
     }
@@ -98,7 +98,7 @@ pub(super) struct SmallSector {
     pub(super) unit: u32,
 }
 
-/// Empty vectors that ended tasks leave for new ones, so that requests allocate nothing.
+/// Empty vectors that ended tasks leave for new tasks, so that requests allocate nothing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Vectors {
     pub(super) reads: Vec<PendingRead>,

@@ -31,7 +31,7 @@ pub enum ClusterMethod {
 }
 
 impl ClusterMethod {
-    /// All methods.
+    /// All methods, for tests and lists.
     pub const EVERY: [Self; 3] = [Self::Partition, Self::Alternation, Self::Fixed];
 }
 
@@ -71,7 +71,7 @@ impl Filter {
     }
 }
 
-/// The index of the power of two nearest to a size; of two equally near ones the larger.
+/// The index of the power of two nearest to a size; of two equally near powers the larger.
 fn size_class(sectors: u32) -> usize {
     let below = sectors.max(1).ilog2();
     let up = u64::from(sectors) * 2 >= 3 << below;
@@ -84,7 +84,7 @@ fn cost(counts: &[u64; SIZES], i: usize, j: usize, p: usize) -> u64 {
     (0..SIZES).map(|k| counts[k] * at(k).abs_diff(k) as u64).sum()
 }
 
-/// The best centres of a partition, which are weighted medians; of equally good ones the smaller.
+/// The best centres of a partition, which are weighted medians; of equally good centres the smaller.
 fn centres(counts: &[u64; SIZES], p: usize) -> (usize, usize) {
     let best = |range: std::ops::Range<usize>, fallback: usize| {
         let of = |centre: usize| range.clone().map(|k| counts[k] * centre.abs_diff(k) as u64).sum::<u64>();

@@ -29,7 +29,7 @@ enum FoldPhase {
     Gathering,
     /// The pages are being copied.
     Copying,
-    /// Blocks are being erased: those of the chain, or its failed copies if the fold has to start again.
+    /// Blocks are being erased: the blocks of the chain, or its failed copies if the fold has to start again.
     Erasing { again: bool },
 }
 

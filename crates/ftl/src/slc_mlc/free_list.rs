@@ -32,7 +32,6 @@ impl FreeLists {
         FreeList::memory(count)
     }
 
-    /// The empty lists of all dies.
     pub(super) fn new(dies: u32, blocks_per_die: u32, order: FreeOrder) -> Self {
         let dies = (0..dies).map(|_| FreeList::new(order == FreeOrder::Wear, blocks_per_die)).collect();
         Self { order, dies, blocks_per_die, count: 0, entered: 0 }

@@ -77,7 +77,6 @@ impl SlcMlcMapping {
         }
     }
 
-    /// The valid pages of all blocks.
     pub(super) fn valid_pages(&self) -> u32 {
         self.blocks().valid_pages()
     }

@@ -24,7 +24,6 @@ pub(super) struct SpareScan {
 #[derive(Clone, Debug)]
 pub(super) struct Mlc {
     pub(super) geometry: Geometry,
-    /// Pages of a block.
     pub(super) pages: u32,
     pub(super) endurance: u32,
     /// The place of each page (the paper's second-level mapping).

@@ -86,7 +86,7 @@ fn slc_only(disk: &Disk, slc_array: Option<&Media>) -> u32 {
     (0..disk.mlc.units()).filter(is_only).count() as u32
 }
 
-/// A copy of a sector in the SLC flash. The order of copies makes the greatest copy of a sector the one that counts.
+/// A copy of a sector in the SLC flash. The greatest copy of a sector, in this order, counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct SectorCopy {
     sector: u32,

@@ -17,7 +17,7 @@ pub(super) enum Wakeup {
     Run,
     /// The list that the task waited for has finished. The task releases the list.
     List(Handle<List>),
-    /// The task that was above this one has ended.
+    /// The task on top of this task has ended.
     Ended(TaskOutcome),
 }
 
@@ -50,9 +50,8 @@ pub(super) enum Next<A = std::convert::Infallible> {
     List(ArrayKind, Handle<List>),
     /// Resumes the task at once.
     Again,
-    /// Runs another task before this one goes on.
+    /// Runs another task before this task goes on.
     First(A),
-    /// Ends the task.
     Ended(TaskOutcome),
 }
 

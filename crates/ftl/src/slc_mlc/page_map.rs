@@ -165,7 +165,7 @@ impl PageMap {
         !std::mem::replace(&mut self.scarce, true)
     }
 
-    /// Removes a block from the closed ones. Returns false if it is not closed.
+    /// Removes a block from the closed blocks. Returns false if it is not closed.
     pub(super) fn take_closed(&mut self, block: u32) -> bool {
         self.close_filled();
         let is_closed = self.closed.valid(block).is_some();

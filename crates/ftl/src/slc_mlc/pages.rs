@@ -27,7 +27,6 @@ use crate::toolkit::{Slots, add_read, give_unit};
 /// The most pages that one list programs.
 const BATCH: usize = 256;
 
-/// The source of the pages of a store.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     /// The host, with the waiting times that its owners are told.

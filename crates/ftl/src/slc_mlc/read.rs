@@ -31,7 +31,7 @@ pub(super) struct Read {
     phase: ReadPhase,
 }
 
-/// The slot that answers a mapping unit, or those of its sectors that the SLC flash lacks.
+/// The slot that answers a mapping unit, or the sectors of the unit that the SLC flash lacks.
 fn slot_of(unit: &PendingRead) -> Slot {
     let &PendingRead { owner, at, mask, lpn, slc, .. } = unit;
     Slot { lpn: Lpn::new(lpn), owner, at, mask: mask & !slc, ..Slot::default() }

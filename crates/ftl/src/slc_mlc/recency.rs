@@ -36,7 +36,6 @@ impl Recency {
         self.oldest.map(NonMaxU32::get)
     }
 
-    /// Prefetches the neighbours of a number.
     #[inline]
     pub(super) fn prefetch(&self, number: usize) {
         prefetch(self.links.get(number));

@@ -25,7 +25,7 @@ pub(super) enum Space {
     After(Reclaim),
     /// Collection gains nothing. The host's lanes now work without new blocks, so the page may find a place.
     MakeDo,
-    /// No way: there is no room.
+    /// None: no chain can make room.
     None,
 }
 

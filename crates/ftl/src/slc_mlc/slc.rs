@@ -24,7 +24,6 @@ pub(super) enum SlcDecision {
     Unplaced,
 }
 
-/// A sector, and its slot in the SLC flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SectorSlot {
     pub(super) sector: u32,

@@ -23,7 +23,7 @@ pub struct SlcMlcSpec {
     pub mapping: MappingSpec,
     /// Logical blocks in the mapping cache (Sec. 3.5). The paper gives no number.
     pub mapping_cache: u32,
-    /// Whether the scan for a logical block's pages includes its data block. That block is in order, and the paper's
+    /// Whether the scan for a logical block's pages includes the data block. A data block is in order, and the paper's
     /// mean of 48 pages (Table 3, n3) is less than one block.
     pub scan_data_blocks: bool,
     /// The method that finds the size of a small write.

@@ -22,7 +22,7 @@ pub enum ProbeSequence {
 }
 
 impl ProbeSequence {
-    /// All methods.
+    /// All methods, for tests and lists.
     pub const EVERY: [Self; 2] = [Self::Linear, Self::Quadratic];
 }
 

@@ -29,7 +29,6 @@ enum Route {
     Large,
 }
 
-/// A task that a write waits for.
 #[derive(Debug)]
 pub(super) enum BlockingTask {
     Clean(Clean),

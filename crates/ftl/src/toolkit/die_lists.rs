@@ -19,7 +19,6 @@ impl<T: Copy> DieLists<T> {
         Self { open: vec![None; dies as usize], touched: VecDeque::new() }
     }
 
-    /// Bytes of memory for `dies` dies.
     pub(crate) const fn memory(dies: u64) -> u64 {
         dies * size_of::<Option<T>>() as u64
     }

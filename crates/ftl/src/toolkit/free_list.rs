@@ -46,7 +46,7 @@ impl FreeList {
         }
     }
 
-    /// All superblocks, each with its number.
+    /// All free superblocks in no particular order, each with its erase count.
     pub(crate) fn entries(&self) -> Vec<(u32, SuperblockId)> {
         match self {
             Self::ByWear(heap) => heap.iter().map(|Reverse(entry)| *entry).collect(),

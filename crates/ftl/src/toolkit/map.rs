@@ -61,7 +61,7 @@ impl Map {
         self.first(self.inverse.len())
     }
 
-    /// Lists those of the first `count` mapping units that have a place, each with its place.
+    /// Lists the mapping units below `count` that have a place, each with its place.
     #[inline]
     pub(crate) fn first(&self, count: usize) -> impl Iterator<Item = (Lpn, Psn)> + '_ {
         let words = self.inverse[..count].iter().enumerate();

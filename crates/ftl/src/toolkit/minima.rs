@@ -59,7 +59,6 @@ impl Minima {
         self.least[chunk] = self.counts[start as usize..end as usize].iter().copied().min().unwrap_or(ABSENT);
     }
 
-    /// Prefetches the count of a superblock.
     #[inline]
     pub(crate) fn prefetch(&self, superblock: u32) {
         prefetch(self.counts.get(superblock as usize));

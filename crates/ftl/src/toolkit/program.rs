@@ -50,7 +50,7 @@ pub(crate) fn read_rest(
 /// Sectors of a codeword, for reads of a part of a mapping unit (assumed: 4 KiB).
 const CODEWORD: u32 = 8;
 
-/// The number of sectors that a read must transfer to have the sectors of a mask: those of whole codewords.
+/// The number of sectors that a read must transfer to have the sectors of a mask: the sectors of whole codewords.
 fn sectors_moved(mask: SectorMask, unit: u32) -> u32 {
     let codewords = (0..unit.div_ceil(CODEWORD)).filter(|i| mask >> (i * CODEWORD) & 0xff != 0);
     (codewords.count() as u32 * CODEWORD).min(unit)
@@ -101,7 +101,6 @@ pub(crate) fn add_copy(
     [read, program]
 }
 
-/// A slot of a program that has ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProgramSlot {
     pub(crate) slot: Slot,
@@ -112,7 +111,6 @@ pub(crate) struct ProgramSlot {
 }
 
 impl ProgramSlot {
-    /// The `i`-th slot of a program to `target`.
     #[inline]
     pub(crate) fn of(backend: &Backend, program: Handle<Command>, (target, failed): (Target, bool), i: u32) -> Self {
         let psn = backend.geometry().slot(target.superblock, target.offset + i);

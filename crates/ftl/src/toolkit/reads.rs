@@ -28,7 +28,6 @@ impl<'a> Reads<'a> {
         }
     }
 
-    /// Adds the read of one row, and a transfer that takes `transfer`.
     pub(crate) fn add(&mut self, superblock: SuperblockId, row: u32, transfer: Span) {
         let row = row as usize % (self.of_rows.len() - 1);
         self.add_times(superblock, self.of_rows[row + 1] - self.of_rows[row], transfer);

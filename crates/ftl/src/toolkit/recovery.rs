@@ -15,14 +15,13 @@ use super::map::Map;
 use super::versions::Versions;
 use crate::sabotage::{PlantedBug, Sabotage};
 
-/// The state of a superblock at mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MountState {
     /// Out of use for good.
     Bad,
     /// Free, with its erase count.
     Erased(u32),
-    /// Programmed, even if its data are torn. The order of births is that of age, the oldest first.
+    /// Programmed, even if its data are torn. Births are ordered by age, the oldest first.
     Programmed(BlockBirth),
 }
 

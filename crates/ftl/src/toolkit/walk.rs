@@ -1,5 +1,5 @@
 //! Cursors over the commands of a list and over their slots. They borrow no array, so between two items the caller can
-//! change the array or use another one.
+//! change the array or use another array.
 
 use base::engine::Handle;
 use flash::backend::{Backend, Command, List, Slot, SlotRef};
@@ -29,7 +29,6 @@ impl Commands {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slots {
     commands: Commands,
-    /// The present command and its number of slots.
     command: Option<(Handle<Command>, u32)>,
     at: u32,
 }

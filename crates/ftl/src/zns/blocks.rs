@@ -1,7 +1,7 @@
-//! The superblocks of the array: those of each zone, and the free ones of each die.
+//! The superblocks of the array: the superblocks of each zone, and the free superblocks of each die.
 //!
-//! A zone without data has no superblocks. It takes the least worn free ones of its dies at its first write, so that resets wear
-//! all superblocks of a die alike, whichever zones the host prefers.
+//! A zone without data has no superblocks. At its first write it takes the least worn free superblocks of its dies, so
+//! that resets wear all superblocks of a die alike, whichever zones the host prefers.
 
 use base::units::{DieId, SuperblockId};
 use flash::nand::Media;
@@ -9,7 +9,7 @@ use flash::nand::Media;
 use super::layout::Layout;
 use crate::toolkit::FreeList;
 
-/// The superblocks of the zones, and the free ones.
+/// The superblocks of the zones, and the free superblocks.
 #[derive(Clone, Debug)]
 pub(super) struct Blocks {
     /// The superblocks of the zones, zone by zone.
@@ -54,14 +54,14 @@ impl Blocks {
         &mut self.members[zone as usize * self.of_zone..][..self.of_zone]
     }
 
-    /// A superblock of a zone, which must have its superblocks.
+    /// A superblock of a zone; the zone must hold superblocks.
     #[inline]
     pub(super) fn member(&self, zone: u32, member: u32) -> SuperblockId {
         self.members[zone as usize * self.of_zone + member as usize].expect("a zone with data has its superblocks")
     }
 
-    /// Gives a zone the superblocks that it lacks. Returns false if a die has too few free ones; then the zone takes
-    /// none.
+    /// Gives a zone the superblocks that it lacks. Returns false, and takes no superblock, if a die has too few free
+    /// superblocks.
     pub(super) fn fill(&mut self, layout: &Layout, zone: u32) -> bool {
         let lacking = |die: DieId| {
             let members = (0..).zip(self.of_zone(zone));
@@ -80,12 +80,12 @@ impl Blocks {
         true
     }
 
-    /// Adds an erased superblock to the free ones of its die.
+    /// Adds an erased superblock to the free superblocks of its die.
     pub(super) fn free(&mut self, layout: &Layout, superblock: SuperblockId, erases: u32) {
         self.free[layout.geometry.die_of(superblock).index()].push(superblock, erases);
     }
 
-    /// Takes a superblock for rows of no zone, from the die with the most free ones.
+    /// Takes a superblock for rows of no zone, from the die with the most free superblocks.
     pub(super) fn take_any(&mut self) -> Option<SuperblockId> {
         self.free.iter_mut().max_by_key(|free| free.len()).and_then(FreeList::pop)
     }

@@ -1,4 +1,4 @@
-//! The counters of zones.
+//! Counters of a drive with zones: resets, finishes, padding, and random write areas.
 
 use crate::zone::ZoneShape;
 

@@ -16,7 +16,7 @@ use crate::zone::ZoneShape;
 /// The place of a row of a zone in flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RowPlace {
-    /// The number of the superblock among those of its zone.
+    /// The number of the superblock within its zone.
     pub(super) member: u32,
     /// The row's first slot in that superblock.
     pub(super) offset: u32,
@@ -39,9 +39,7 @@ pub(super) struct Layout {
     size: Divisor,
     /// Mapping units of a row.
     row: Divisor,
-    /// Rows of a superblock.
     rows: Divisor,
-    /// Dies of a zone.
     dies: Divisor,
     /// Superblocks of a zone on each of its dies.
     layers: u32,
@@ -85,7 +83,6 @@ impl Layout {
         self.size.split(lpn.get())
     }
 
-    /// The mapping unit with a number in a zone.
     #[inline]
     pub(super) const fn unit(&self, zone: u32, unit: u32) -> Lpn {
         Lpn::new(zone * self.shape.size + unit)
@@ -103,7 +100,7 @@ impl Layout {
         self.row.get()
     }
 
-    /// Rows of a zone; the last one may be filled in part.
+    /// Rows of a zone; the last row may be filled in part.
     pub(super) const fn zone_rows(&self) -> u32 {
         self.shape.capacity.div_ceil(self.row.get())
     }
@@ -143,7 +140,6 @@ impl Layout {
         self.layers
     }
 
-    /// The zones of each group of dies.
     pub(super) fn zones_of_group(&self, group: u32) -> impl DoubleEndedIterator<Item = u32> + use<> {
         let groups = self.groups.get();
         (0..(self.shape.zones + groups - 1 - group) / groups).map(move |i| i * groups + group)
@@ -167,7 +163,6 @@ impl Layout {
         &self.order[group as usize * dies..][..dies]
     }
 
-    /// Rows of a superblock.
     pub(super) const fn superblock_rows(&self) -> u32 {
         self.rows.get()
     }

@@ -66,7 +66,8 @@ impl ZnsFtl {
         ftl
     }
 
-    /// Gives each superblock to its zone, or to the free ones. Returns for each zone true if it has a row of padding.
+    /// Gives each superblock to its zone, or to the free superblocks. Returns for each zone true if it has a row of
+    /// padding.
     fn find_superblocks(&mut self, from: &Mount<'_>) -> Vec<bool> {
         let media = from.media;
         let mut padded = vec![false; self.zones.len()];

@@ -22,9 +22,7 @@ use crate::zone::ZoneState;
 pub(super) struct SavedRow {
     pub(super) zone: u32,
     pub(super) row: u32,
-    /// The slots of the saved row.
     pub(super) target: Target,
-    /// The number of its mapping units.
     pub(super) units: u32,
 }
 

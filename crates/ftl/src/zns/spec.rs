@@ -16,8 +16,8 @@ pub struct ZnsSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["1077MiB"]))]
     pub capacity: Option<Bytes>,
-    /// The zone size: the bytes from the beginning of a zone to that of the next. If missing, the next power of two at
-    /// or above the capacity, as Linux asks for.
+    /// The zone size: the bytes from the beginning of a zone to the beginning of the next. If missing, the next power
+    /// of two at or above the capacity, as Linux asks for.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["2GiB"]))]
     pub size: Option<Bytes>,

@@ -75,8 +75,7 @@ impl ZoneStates {
 
     /// Carries out an action on a zone.
     ///
-    /// # Errors
-    /// The status of a command that the zone's state or a limit refuses. Nothing has changed then.
+    /// # Errors The status of a command that the zone's state or a limit refuses. A refused command changes nothing.
     #[inline]
     pub(super) fn act(&mut self, zone: u32, action: ZoneAction) -> Result<(), ZoneError> {
         let before = self.of(zone);

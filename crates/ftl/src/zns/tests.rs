@@ -186,7 +186,7 @@ fn a_finish_pads_the_rest_of_the_zone() {
     }
 }
 
-/// Gives random commands, and cuts the power after `events` events. Returns true if work was under way then.
+/// Gives random commands, and cuts the power after `events` events. Returns true if work was under way at the cut.
 fn survive(seed: u64, events: u64) -> bool {
     let mut rng = Rng::stream(seed, "zns.cuts");
     let mut rig = rig();

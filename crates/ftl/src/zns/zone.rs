@@ -40,14 +40,14 @@ pub(super) enum Task {
 /// The data of a zone, except its state and its superblocks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Zone {
-    /// Mapping units that the drive has accepted; the next write begins at this one.
+    /// Mapping units that the drive has accepted; the number of the unit at which the next write begins.
     pub(super) write_pointer: u32,
     /// Mapping units in rows, in RAM or flash, including padding.
     pub(super) placed: u32,
     /// Mapping units with data of the host; those behind them read as zeros.
     pub(super) data: u32,
-    /// Rows from `first_row` on: those in RAM, and `None` for a row whose program has ended before that of an earlier
-    /// row.
+    /// Rows from `first_row` on: rows in RAM, and `None` for a row whose program has ended before the program of an
+    /// earlier row.
     rows: VecDeque<Option<RamRow>>,
     first_row: u32,
     /// Accepted writes that wait for a row or for room in the window.
@@ -99,7 +99,6 @@ impl Zone {
         }
     }
 
-    /// The rows in RAM, each with its number.
     pub(super) fn rows(&self) -> impl Iterator<Item = (u32, RamRow)> + '_ {
         (self.first_row..).zip(&self.rows).filter_map(|(number, row)| Some((number, (*row)?)))
     }

@@ -35,7 +35,7 @@ use crate::zone::{ZoneAction, ZoneError, ZoneState};
 pub(super) enum Drain {
     /// As many units as the dies take programs for.
     Dies,
-    /// All units that the write pointer has passed: the power fails, and capacitors carry the programs.
+    /// The power fails: capacitors carry the programs of all units that the write pointer has passed.
     Capacitors,
 }
 

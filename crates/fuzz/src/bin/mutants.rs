@@ -19,7 +19,7 @@ use std::process::{Command, ExitCode, Stdio};
 use base::engine::Rng;
 use serde_json::Value;
 
-/// The crates of a drive, and of what a host puts above drives.
+/// The crates of a drive, and of the layers that a host puts above drives.
 const DRIVE: [&str; 6] = ["base", "flash", "ftl", "raid", "ssd", "translation"];
 /// The other crates to change.
 const ABOVE: [&str; 6] = ["workload", "study", "report", "verify", "serve", "torture"];
@@ -79,7 +79,6 @@ impl Trouble {
     }
 }
 
-/// The outcome of a mutant.
 enum Fate {
     Unviable,
     Found(&'static str),

@@ -27,7 +27,6 @@ struct DueData {
     end: u32,
 }
 
-/// An outstanding command.
 #[derive(Debug)]
 pub(super) struct OutstandingCommand {
     entry: SubmissionEntry,
@@ -43,7 +42,7 @@ pub(super) struct OutstandingCommand {
     waits: bool,
     /// A digest did not match.
     damaged: bool,
-    /// True once all data have arrived, so that the owner has the command.
+    /// True once all data have arrived and the owner carries out the command.
     runs: bool,
 }
 
@@ -154,7 +153,7 @@ impl Commands {
         self.outstanding.insert(command_id, command);
     }
 
-    /// Makes the R2Ts that can be sent now: further ones of writes under way, and those of waiting writes whose data fit.
+    /// Makes the R2Ts that can be sent now: for writes under way, and for waiting writes whose data fit.
     pub(super) fn requests(&mut self) -> Vec<R2t> {
         let mut all = Vec::new();
         while let Some(command_id) = self.unfinished.pop_front() {

@@ -25,7 +25,6 @@ layout! {
     }
 }
 
-/// A command that failed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CommandFailure {
     pub(crate) queue: u16,

@@ -7,7 +7,6 @@ use crate::status::Status;
 /// Requests that may be outstanding: AERL is one less.
 pub(crate) const REQUESTS: usize = 4;
 
-/// An asynchronous event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AsyncEvent {
     /// The reliability is degraded, or the drive is read only.
@@ -111,7 +110,8 @@ impl Events {
         Some((command_id, event.result()))
     }
 
-    /// The host has read the log page of these events; of changed zones those of `namespace`.
+    /// The host has read the log page of these events, which clears them; for changed zones, only the events of
+    /// `namespace`.
     pub(crate) fn clear(&mut self, page: u8, namespace: u32) {
         self.reported.retain(|event| match event {
             AsyncEvent::ZoneChanged(of) if page == 0xbf => *of != namespace,

@@ -63,7 +63,6 @@ pub(crate) enum Effect {
     None,
     /// Enables (true) or disables the volatile write cache.
     WriteCache(bool),
-    /// Enters the power state with this number.
     PowerState(u8),
     /// The keep alive timeout in milliseconds.
     KeepAlive(u32),
@@ -281,7 +280,6 @@ impl Features {
     }
 }
 
-/// Checks a placement handle of a namespace.
 fn check_handle(handle: u16, namespace: u32, description: &Description) -> Result<(), Status> {
     let namespace = description.namespace(namespace).ok_or(Status::INVALID_NAMESPACE.do_not_retry())?;
     if usize::from(handle) < namespace.placement_handles.len() { Ok(()) } else { invalid() }

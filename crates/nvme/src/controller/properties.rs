@@ -60,7 +60,6 @@ pub(crate) enum Change {
     Shutdown,
 }
 
-/// The properties of a controller.
 #[derive(Debug)]
 pub(crate) struct Properties {
     cap: u64,

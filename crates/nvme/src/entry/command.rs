@@ -91,7 +91,7 @@ impl SubmissionEntry {
         self.0.opcode
     }
 
-    /// The type of a Fabrics command.
+    /// The type of a Fabrics command (byte 4); `None` for any other opcode.
     #[must_use]
     pub fn fabrics_type(&self) -> Option<u8> {
         (self.0.opcode == opcode::FABRICS).then_some(self.0.namespace as u8)
@@ -136,21 +136,21 @@ impl SubmissionEntry {
         self.0.sgl_length
     }
 
-    /// This entry with a command identifier.
+    /// Sets the command identifier.
     #[must_use]
     pub fn with_command_id(mut self, command_id: u16) -> Self {
         self.0.command_id = command_id;
         self
     }
 
-    /// This entry with a namespace identifier.
+    /// Sets the namespace identifier.
     #[must_use]
     pub fn with_namespace(mut self, namespace: u32) -> Self {
         self.0.namespace = namespace;
         self
     }
 
-    /// This entry with command dword `number`, 10 to 15.
+    /// Sets command dword `number`, 10 to 15.
     ///
     /// # Panics
     /// If `number` is not 10 to 15.
@@ -160,27 +160,27 @@ impl SubmissionEntry {
         self
     }
 
-    /// This entry with command dwords `number` and `number + 1`.
+    /// Sets command dwords `number` and `number + 1`: the lower half of `value` first.
     #[must_use]
     pub fn with_cdw_pair(self, number: usize, value: u64) -> Self {
         self.with_cdw(number, value as u32).with_cdw(number + 1, (value >> 32) as u32)
     }
 
-    /// This entry with data in the capsule.
+    /// Adds the SGL descriptor for `length` bytes of data that follow the entry in its capsule.
     #[must_use]
     pub fn with_data_in_capsule(mut self, length: u32) -> Self {
         (self.0.sgl_address, self.0.sgl_length, self.0.sgl_kind) = (0, length, sgl::IN_CAPSULE);
         self
     }
 
-    /// This entry with data that the transport moves.
+    /// Sets the SGL descriptor for data that the transport moves.
     #[must_use]
     pub fn with_transport_data(mut self, length: u32) -> Self {
         (self.0.sgl_address, self.0.sgl_length, self.0.sgl_kind) = (0, length, sgl::TRANSPORT);
         self
     }
 
-    /// This entry with other flags: the fused operation, and PSDT.
+    /// Sets the flags: the fused operation, and PSDT.
     #[must_use]
     pub fn with_flags(mut self, flags: u8) -> Self {
         self.0.flags = flags;

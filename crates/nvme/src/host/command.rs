@@ -1,4 +1,4 @@
-//! Commands of a host.
+//! Builds the commands of a host, with their data.
 
 use crate::description::ALL_NAMESPACES;
 use crate::entry::{SubmissionEntry, opcode};
@@ -9,11 +9,11 @@ use crate::layout::{bytes_of, layout, text};
 pub struct HostCommand {
     /// The entry, without command identifier and without a descriptor of the data to the controller.
     pub entry: SubmissionEntry,
-    /// The data to the controller.
+    /// The data that the command sends to the controller; empty if it sends none.
     pub data: Vec<u8>,
 }
 
-/// The parameters of Connect.
+/// The parameters of a Connect command, for an admin or an I/O queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectRequest {
     /// 0 for the admin queue, which makes a new controller.
@@ -150,14 +150,14 @@ impl HostCommand {
         Self::with_data(Self::blocks(opcode::io::WRITE, namespace, start, blocks), data)
     }
 
-    /// This command with force unit access.
+    /// Sets the flag force unit access.
     #[must_use]
     pub fn with_fua(self) -> Self {
         let cdw12 = self.entry.cdw(12) | FUA;
         Self { entry: self.entry.with_cdw(12, cdw12), ..self }
     }
 
-    /// This command with a directive: its type and DSPEC.
+    /// Sets the directive: its type and DSPEC.
     #[must_use]
     pub fn with_directive(self, kind: u8, specific: u16) -> Self {
         let cdw12 = self.entry.cdw(12) | u32::from(kind) << 20;
@@ -170,7 +170,7 @@ impl HostCommand {
         Self::new(SubmissionEntry::new(opcode::io::FLUSH).with_namespace(namespace.unwrap_or(ALL_NAMESPACES)))
     }
 
-    /// Write Zeroes to `blocks` from block `start` on.
+    /// Write Zeroes: `blocks` logical blocks from `start` on read as zeros afterwards.
     #[must_use]
     pub fn write_zeroes(namespace: u32, start: u64, blocks: u32) -> Self {
         Self::new(Self::blocks(opcode::io::WRITE_ZEROES, namespace, start, blocks))

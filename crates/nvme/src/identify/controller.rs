@@ -232,7 +232,7 @@ pub(crate) fn controller(context: &Context<'_>, controller: &Controller) -> Vec<
 }
 
 layout! {
-    /// Identify Controller for the NVM command set (NVM 1.0, figure 102): limits, of which 0 is none.
+    /// Identify Controller for the NVM command set (NVM 1.0, figure 102): limits, of which 0 means no limit.
     struct NvmController [4096] {
         0 vsl: u8,
         1 wzsl: u8,
@@ -251,7 +251,7 @@ layout! {
     }
 }
 
-/// Limits of the NVM command set: none but that of the ranges of Dataset Management.
+/// Limits of the NVM command set: only the ranges of Dataset Management are limited.
 pub(crate) fn nvm() -> Vec<u8> {
     bytes_of(&NvmController { dmrl: crate::io::DEALLOCATE_RANGES as u8, ..NvmController::default() })
 }

@@ -7,7 +7,7 @@ use super::zones::ZoneReport;
 pub struct BlockRange {
     /// The first block of the range.
     pub start: u64,
-    /// The number of blocks.
+    /// The length of the range in logical blocks.
     pub count: u64,
 }
 
@@ -49,7 +49,7 @@ pub enum ZoneAction {
     Finish,
     /// Open Zone: the zone stays open until a command closes it.
     Open {
-        /// With a zone random write area.
+        /// True to allocate a zone random write area.
         random_write_area: bool,
     },
     /// Reset Zone: the zone is empty afterwards.
@@ -76,14 +76,14 @@ pub enum IoCommand {
     Flush,
     /// Reads blocks: the response carries their data.
     Read {
-        /// The blocks to read.
+        /// The logical blocks, within the namespace.
         range: BlockRange,
         /// Force unit access: the data come from non-volatile media.
         fua: bool,
     },
     /// Writes blocks with the data of the request.
     Write {
-        /// The blocks to write.
+        /// The logical blocks, within the namespace.
         range: BlockRange,
         /// Force unit access: the data are durable at the response.
         fua: bool,
@@ -94,7 +94,7 @@ pub enum IoCommand {
     Append {
         /// The first block of the zone.
         zone: u64,
-        /// The number of blocks.
+        /// The number of logical blocks of the data.
         blocks: u64,
         /// Force unit access: the data are durable at the response.
         fua: bool,
@@ -114,7 +114,7 @@ pub enum IoCommand {
     WriteUncorrectable(BlockRange),
     /// Compares blocks with the data of the command.
     Compare {
-        /// The blocks to compare.
+        /// The logical blocks, within the namespace.
         range: BlockRange,
         /// Force unit access: the compared data come from non-volatile media.
         fua: bool,
@@ -125,7 +125,7 @@ pub enum IoCommand {
     Deallocate(Vec<BlockRange>),
     /// Copies blocks, one range after the other, to blocks from `to` on.
     Copy {
-        /// The source ranges.
+        /// The source ranges, which are copied one behind the other.
         ranges: Vec<BlockRange>,
         /// The first block of the destination.
         to: u64,

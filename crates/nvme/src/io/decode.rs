@@ -49,7 +49,7 @@ fn invalid<T>() -> Result<T, Status> {
     Err(Status::INVALID_FIELD.do_not_retry())
 }
 
-/// Decodes a command: the namespace, which is none for a Flush of all, and what to do.
+/// Decodes a command into its namespace, which is `None` for a Flush of all namespaces, and its operation.
 pub(crate) fn decode(
     scope: &Scope<'_>,
     entry: &SubmissionEntry,

@@ -63,7 +63,7 @@ impl ZoneFilter {
     /// The filter for a report of all zones.
     pub const ALL: Self = Self(None);
 
-    /// The zones in a state.
+    /// The filter for a report of the zones in one state.
     #[must_use]
     pub const fn of(state: ZoneState) -> Self {
         Self(Some(state))
@@ -101,27 +101,27 @@ pub struct ZoneReport {
     pub filter: ZoneFilter,
     /// True if the number of zones in the report counts only the zones that fit, instead of all that match.
     pub partial: bool,
-    /// Bytes of the report.
+    /// Bytes of the report that the host asks for.
     pub length: usize,
 }
 
 /// Attributes of a zone (ZNS 1.1, figure 37, byte 2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ZoneAttributes {
-    /// The controller finished the zone.
+    /// ZFC: the controller, not the host, finished the zone (bit 0).
     pub finished_by_controller: bool,
-    /// The controller asks the host to finish the zone.
+    /// FZR: the controller asks the host to finish the zone (bit 1).
     pub finish_recommended: bool,
-    /// The controller asks the host to reset the zone.
+    /// RZR: the controller asks the host to reset the zone (bit 2).
     pub reset_recommended: bool,
-    /// The zone has a random write area.
+    /// ZRWAV: the zone has a random write area (bit 3).
     pub random_write_area: bool,
 }
 
 /// A zone descriptor of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZoneDescriptor {
-    /// The state of the zone.
+    /// ZS: the state of the zone (byte 1, upper half).
     pub state: ZoneState,
     /// The attributes (byte 2 of the descriptor).
     pub attributes: ZoneAttributes,
@@ -172,7 +172,8 @@ impl From<&ZoneDescriptor> for ZoneDescriptorFields {
     }
 }
 
-/// The data of a zone report. `zones` are the namespace's zones in order, from the one that has the block `report.from` on.
+/// The data of a zone report. `zones` are the namespace's zones in order, from the zone that has the block
+/// `report.from`.
 #[must_use]
 pub fn zone_report(report: &ZoneReport, zones: impl IntoIterator<Item = ZoneDescriptor>) -> Vec<u8> {
     let room = (report.length - HEAD) / 64;

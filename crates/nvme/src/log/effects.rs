@@ -22,7 +22,7 @@ mod effect {
 
 use effect::{ALONE, ALONE_IN_NAMESPACE, CONTENT, NAMESPACE, SUPPORTED};
 
-/// The admin commands.
+/// The admin commands of every drive, with their effects.
 const ADMIN: [(u8, u32); 10] = [
     (admin::GET_LOG_PAGE, SUPPORTED),
     (admin::IDENTIFY, SUPPORTED),

@@ -38,7 +38,7 @@ impl FatalError {
         Self { status, information: 0 }
     }
 
-    /// The Fatal Error Status.
+    /// FES: the reason for which the connection ends (NVMe/TCP 1.0, Fatal Error Status).
     #[must_use]
     pub const fn status(self) -> u16 {
         self.status

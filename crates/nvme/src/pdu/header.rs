@@ -32,7 +32,7 @@ layout! {
         1 flags: u8,
         /// Bytes of the header, without digest.
         2 header_length: u8,
-        /// Offset of the data.
+        /// PDO: offset of the data from the start of the PDU.
         3 data_offset: u8,
         /// Bytes of the PDU with all digests.
         4 length: u32,
@@ -147,7 +147,7 @@ pub(crate) const fn header_length(kind: u8) -> Option<usize> {
 }
 
 impl Header {
-    /// Decodes a header whose length is that of its type.
+    /// Decodes a header whose length is right for its type.
     pub(crate) fn load(bytes: &[u8]) -> Self {
         let common = Common::load(&bytes[..Common::SIZE]);
         match common.kind {

@@ -7,7 +7,7 @@ const OWN_PIECE: usize = 32 << 10;
 #[derive(Debug, Default)]
 pub struct Output {
     pieces: Vec<Vec<u8>>,
-    /// True if the last piece is put together of small ones.
+    /// True if the last piece is put together of small pieces.
     open: bool,
     bytes: usize,
 }

@@ -43,7 +43,8 @@ pub(crate) enum StreamPart<'a> {
 #[derive(Clone, Copy, Debug)]
 enum ReaderPhase {
     Header,
-    /// `left` bytes of data are to come; `checksum` is that of the data before; `digest` says whether a digest follows.
+    /// `left` bytes of data are to come; `checksum` is the checksum of the data before; `digest` says whether a digest
+    /// follows.
     Data {
         left: usize,
         checksum: u32,

@@ -63,12 +63,11 @@ impl Parameter {
 pub(crate) struct Membership {
     pub(crate) controller: u16,
     pub(crate) serial: u64,
-    /// The controller's resets when the queue was connected.
+    /// The number of the controller's resets at the Connect of the queue.
     pub(crate) resets: u64,
     pub(crate) queue: u16,
 }
 
-/// The fields of a Connect command.
 struct ConnectFields {
     queue: Queue,
     keep_alive: u32,

@@ -95,7 +95,7 @@ fn samples_are_whole_connections_and_answered_alike_byte_by_byte() {
     }
 }
 
-/// A change of a sample: where, what kind, a byte.
+/// A change of a sample: its position, its kind, and a byte.
 type Damage = (prop::sample::Index, u8, u8);
 
 fn damaged(sample: &[u8], damages: &[Damage]) -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! Decoding of I/O commands, and the refusals of invalid ones.
+//! Decoding of I/O commands, and the refusals of invalid commands.
 
 use crate::entry::{SubmissionEntry, opcode::io};
 use crate::host::{HostCommand, HostConfig};

@@ -32,7 +32,6 @@ fn r2t(command_id: u16, offset: u32, length: u32) -> Vec<u8> {
     encode_data(kind::R2T, 0, (command_id, 3), (offset, length), (NONE, 0))
 }
 
-/// The events that the bytes cause.
 fn events(host: &mut Host, bytes: &[u8]) -> Vec<HostEvent> {
     let (mut taken, mut all) = (0, Vec::new());
     loop {

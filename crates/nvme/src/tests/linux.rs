@@ -14,7 +14,6 @@ const ADMIN: &str = include_str!("linux/admin.hex");
 const DISCOVERY: &str = include_str!("linux/discovery.hex");
 const IO: &str = include_str!("linux/io.hex");
 
-/// The answer to a command.
 #[derive(Debug, Default)]
 struct CommandAnswer {
     status: Option<Status>,

@@ -10,10 +10,9 @@ use super::rule::Rule;
 /// Mapping unit of a page without data.
 const NONE: u32 = u32::MAX;
 
-/// The state of a block.
 #[derive(Clone, Debug, Default)]
 struct BlockState {
-    /// The first page behind all programmed ones, including programs that have not ended.
+    /// The first page behind all programmed pages, including programs that have not ended.
     next: u32,
     /// The number of programs that have not ended.
     programs: u32,
@@ -26,7 +25,6 @@ struct BlockState {
 /// The state of the flash by the commands that the FTL has given.
 #[derive(Clone, Debug)]
 pub(super) struct Book {
-    /// The number of pages of a block.
     pages: u32,
     blocks: Vec<BlockState>,
     /// The mapping unit that each page holds; [`NONE`] for a page without data.
@@ -52,7 +50,6 @@ impl Book {
         Self { pages, blocks, units, under_way: 0 }
     }
 
-    /// Returns the block of a page.
     pub(super) fn block_of(&self, page: u32) -> Result<u32, Rule> {
         match (page as usize) < self.units.len() {
             true => Ok(page / self.pages),

@@ -17,7 +17,7 @@ use crate::policy::raised;
 type Work = (u64, u64, u64);
 
 /// Applies the checks to small drives with the FTL of this kind: each check to every `step`-th drive, and different
-/// checks to different ones. Calls `progress(done, all)`, and returns the numbers of requests, power cuts and failed
+/// checks to different drives. Calls `progress(done, all)`, and returns the numbers of requests, power cuts and failed
 /// operations.
 #[pyfunction]
 pub(crate) fn check_ftl(

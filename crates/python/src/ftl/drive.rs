@@ -22,9 +22,9 @@ pub(crate) struct Geometry {
     pages: u32,
     /// The number of blocks of the flash, broken ones included.
     blocks: u32,
-    /// The number of dies.
+    /// The number of dies, over all channels.
     dies: u32,
-    /// The number of blocks of a die.
+    /// The number of blocks of each die, broken blocks included.
     die_blocks: u32,
     /// The number of bytes of a page, which is a mapping unit.
     page_bytes: u64,
@@ -105,8 +105,8 @@ impl Drive {
         self.book.is_erased(block)
     }
 
-    /// Returns the first page behind all programmed ones of a block, counted in the block; `None` if the block takes no
-    /// more.
+    /// Returns the first page behind all programmed pages of a block, counted in the block; `None` if the block takes
+    /// no more.
     fn next_page(&self, block: u32) -> Result<Option<u32>, Rule> {
         self.book.next_page(block)
     }

@@ -152,7 +152,8 @@ impl Flash {
         Ok(())
     }
 
-    /// Erases a block without needed data, as soon as nobody reads it; a call of `erased` or `retired` follows.
+    /// Erases a block without needed data, as soon as no read of the block is in progress; a call of `erased` or
+    /// `retired` follows.
     fn erase(&self, py: Python<'_>, block: u32) -> PyResult<()> {
         self.book().check_erase(block)?;
         let held = self.book().held(block)?;
@@ -195,8 +196,8 @@ impl Flash {
         self.book().erases(block)
     }
 
-    /// Returns the first page behind all programmed ones of a block, counted in the block; `None` if the block takes no
-    /// more.
+    /// Returns the first page behind all programmed pages of a block, counted in the block; `None` if the block takes
+    /// no more.
     fn next_page(&self, block: u32) -> Result<Option<u32>, Rule> {
         self.book().next_page(block)
     }

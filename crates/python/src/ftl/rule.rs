@@ -9,17 +9,17 @@ import_exception!(flashloom.errors, FtlError);
 /// A rule that an FTL has broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// The flash has no page of this number.
+    /// The flash has only `count` pages.
     NoPage { page: u32, count: u32 },
-    /// The flash has no block of this number.
+    /// The flash has only `count` blocks.
     NoBlock { block: u32, count: u32 },
     /// A page lies before one that is already programmed.
     Order { page: u32, block: u32, next: u32 },
     /// A program has failed in the block since its erase.
     Failing { block: u32 },
-    /// The block is broken.
+    /// The block was retired earlier, and takes no operation.
     Broken { block: u32 },
-    /// The block is being erased.
+    /// An erase of the block has not ended.
     Erasing { block: u32 },
     /// Programs of the block have not ended.
     Programming { block: u32, programs: u32 },

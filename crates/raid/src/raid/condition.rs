@@ -33,7 +33,7 @@ impl<S: Sector> Raid<S> {
         (0..self.layout.drives()).filter(|place| self.members.drive_at(*place).is_none()).count() as u32
     }
 
-    /// The layout of the data.
+    /// The layout of data and parity over the places of the stripes.
     #[must_use]
     pub const fn layout(&self) -> &Layout {
         &self.layout
@@ -54,7 +54,7 @@ impl<S: Sector> Raid<S> {
         self.members.has_failed(drive)
     }
 
-    /// The number of stripes of the RAID.
+    /// The number of stripes that hold data; the stripe numbers are below it.
     #[must_use]
     pub const fn stripes(&self) -> u64 {
         self.layout.stripes()

@@ -118,8 +118,8 @@ impl<S: Sector> Raid<S> {
         }
     }
 
-    /// Begins the next record of an operation after the drives have written the last one. Returns false if there is
-    /// none.
+    /// Begins the next record of an operation after the drives have written the last record. Returns false if there is
+    /// no further record.
     pub(super) fn next_record(&mut self, handle: Handle<Operation<S>>) -> bool {
         let Some(journal) = &mut self.journal else { return false };
         let operation = &mut self.operations[handle];
@@ -204,8 +204,8 @@ impl<S: Sector> Raid<S> {
         self.raid_counts.journal.as_mut().into_iter().for_each(count);
     }
 
-    /// Handles a failure of the journal's drive: changes that wait for it fail, and so do all later ones, as in Linux.
-    /// Writes of the drives that are under way continue.
+    /// Handles a failure of the journal's drive: changes that wait for it fail, and so do all later changes, as in
+    /// Linux. Writes of the drives that are under way continue.
     pub(super) fn fail_journal(&mut self) {
         let Some(journal) = &mut self.journal else { return };
         let waiting = journal.fail();

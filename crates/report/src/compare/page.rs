@@ -1,4 +1,4 @@
-//! The page of a comparison.
+//! The HTML page of `flashloom compare`.
 
 use flash::backend::Cause;
 

@@ -1,4 +1,4 @@
-//! The figures of a run.
+//! The charts of a run: latencies by percentile, waits and parts of the time.
 
 use base::io::IoKind;
 use base::units::{Sectors, Span};

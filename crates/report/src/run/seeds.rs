@@ -13,13 +13,10 @@ use crate::table::{Column, Field, Table, UnitOfMeasure, Values};
 /// The width of a terminal in characters.
 const WIDTH: usize = 80;
 
-/// The numbers of each kind of request in the table.
 const OF_KIND: [&str; 6] = ["mean", "p50", "p99", "p99_9", "requests-per-s", "failed"];
 
-/// The numbers of all requests in the table.
 const OF_ALL: [&str; 5] = ["requests-per-s", "rate", "failed", "waf", "energy"];
 
-/// The numbers of a life in the table.
 const OF_LIFE: [&str; 6] =
     ["life.tbw", "life.dwpd", "life.waf", "life.bad-blocks", "life.first-failure", "life.half-spare"];
 

@@ -45,8 +45,8 @@ fn histogram(counts: &[u32]) -> Option<Chart> {
     })
 }
 
-/// The blocks of each plane from left to right, coloured by their erase counts. The two numbers are those of planes and
-/// blocks that are merged into one cell. `None` if the counts are not those of this array.
+/// The blocks of each plane from left to right, coloured by their erase counts. The two numbers are the planes and the
+/// blocks that are merged into one cell. `None` if the counts do not fit this array.
 fn map(geometry: &Geometry, counts: &[u32]) -> Option<(Chart, [usize; 2])> {
     let [planes, stripe, blocks] = [geometry.planes, geometry.stripe, geometry.blocks].map(|number| number as usize);
     if counts.is_empty() || counts.len() != geometry.block_count() as usize {

@@ -24,7 +24,7 @@ pub(super) struct View<'a> {
     pub(super) outcome: &'a StudyOutcome,
     pub(super) metric: &'a Metric,
     pub(super) unit: Dimension,
-    /// The horizontal axis. Without it there is one position, that of the device.
+    /// The horizontal axis. Without an axis, the device is the only position.
     pub(super) x: Option<usize>,
     pub(super) by: Option<usize>,
     /// The figure of the study that describes the chart, if any.
@@ -127,7 +127,6 @@ impl View<'_> {
         Some(interval(value, half, is_difference || value < 0.0 || values.iter().any(|value| *value < 0.0)))
     }
 
-    /// The other point in the relation of this one.
     fn other(&self, point: usize, relation: Relation<'_>) -> Option<usize> {
         let axes = self.outcome.plan.axes.iter().map(|(name, _)| name.as_str());
         let labels = relation.other(axes, self.outcome.labels(point));

@@ -9,7 +9,6 @@ use super::charts::{View, labels, shown};
 use super::metric_plot;
 use crate::figure::{Axis, BarPart, Chart, Figure, Line, Number, Scale, Stack};
 
-/// The figures that the study describes, each with its number.
 pub(super) fn described(outcome: &StudyOutcome) -> Vec<(&str, Figure)> {
     outcome.plan.spec.figures.iter().flat_map(|spec| figure(outcome, spec)).collect()
 }
@@ -130,7 +129,7 @@ mod tests {
     use super::*;
     use crate::testing::studied;
 
-    /// A study with two axes: the points of one are the runs of `STUDY`, those of the other a depth.
+    /// A study with two axes: one has the runs of `STUDY` as its points, the other has depths.
     const DEPTHS: &str = "[[axis]]\nname = \"depth\"\nkey = \"run.depth\"\nvalues = [1, 2]\n";
 
     const FIGURES: &str = "[[figure]]\nnumber = \"Fig. 1\"\ntitle = \"Pages\"\nalong = \"depth\"\nby = \"banks\"\n\

@@ -60,7 +60,7 @@ pub(super) fn of_load(outcome: &StudyOutcome) -> Vec<Figure> {
     ["read", "write"].into_iter().flat_map(figures).collect()
 }
 
-/// The axis that changes the number of requests outstanding or per second; if there are several, the one with the most
+/// The axis that changes the number of requests outstanding or per second; if there are several, the axis with the most
 /// points.
 fn load(outcome: &StudyOutcome) -> Option<usize> {
     let is_load = |key: &String| {

@@ -80,7 +80,7 @@ fn title(names: &[&str]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// A section for each source of figures, with those of all its studies, sorted by number.
+/// A section for each source of figures, with the figures of all its studies, sorted by number.
 fn figures(outcomes: &[StudyOutcome]) -> Vec<Section> {
     let mut sources: Vec<(&str, Vec<(&str, Figure)>)> = Vec::new();
     for outcome in outcomes {
@@ -122,7 +122,7 @@ fn in_order(number: &str) -> Vec<(String, u64)> {
     parts
 }
 
-/// The table of claims, with the paper's values beside the measured ones.
+/// The table of claims, with the paper's values beside the measured values.
 fn verdicts(claims: &[Claim]) -> Table {
     let is_said = says_calibration(claims);
     let mut rows = Vec::new();

@@ -66,7 +66,7 @@ pub(super) fn add_axes(table: &mut Table, outcome: &StudyOutcome, points: &[usiz
 
 pub(super) const SEED: Field = Field::new("seed", Values::Count, UnitOfMeasure::None, "The seed of the run");
 
-/// The columns of every file of points; `AXIS` and `METRIC` stand for those of the study.
+/// The columns of every file of points; `AXIS` and `METRIC` stand for the study's axes and metrics.
 pub(crate) fn fields() -> Vec<Field> {
     let always = ALWAYS.iter().map(|name| field(&name.parse().expect("a constant, valid name")));
     let axis = "The value of the point on an axis, one column for each axis of the study: a number if all values of the axis \
@@ -162,7 +162,7 @@ fn field(metric: &Metric) -> Field {
     Field::named(column_name(&name, unit), Values::Number, unit, format!("The metric `{name}`{meaning}"))
 }
 
-/// The meaning of a metric of one flow, derived from that of the number for all requests.
+/// The meaning of a metric of one flow, derived from the meaning of the metric for all requests.
 fn meaning_of_flow(name: &str) -> Option<String> {
     let (flow, stat) = name.strip_prefix("flow.")?.split_once('.')?;
     let (stat, alone) = stat.strip_prefix("alone.").map_or((stat, ""), |stat| (stat, " alone on the drive"));

@@ -9,7 +9,6 @@ use study::summary::{CompletedSummary, IntervalSummary, Summary};
 use super::points::{SEED, add_axes, column_name};
 use crate::table::{Column, Field, Table, UnitOfMeasure, Values};
 
-/// An interval of a run.
 struct IntervalRow<'a> {
     point: usize,
     seed: u64,
@@ -35,7 +34,7 @@ pub(crate) fn series_of(runs: &[&Summary]) -> Option<Table> {
     add_all(Table::default(), &rows)
 }
 
-/// Adds all columns except those of the axes.
+/// Adds all columns except the columns of the axes.
 fn add_all(mut table: Table, rows: &[IntervalRow<'_>]) -> Option<Table> {
     add_intervals(&mut table, rows);
     let flows: BTreeSet<&str> = rows.iter().flat_map(|row| row.interval.flows.keys()).map(String::as_str).collect();

@@ -58,8 +58,8 @@ pub fn cautions_text(outcome: &StudyOutcome) -> String {
     if text.is_empty() { text } else { text + "\n" }
 }
 
-/// The table of claims, with the paper's values beside the measured ones and the band that was asked for. Notes follow
-/// the table.
+/// The table of claims, with the paper's values beside the measured values and the band that was asked for. Notes
+/// follow the table.
 #[must_use]
 pub fn claims_table(claims: &[Claim]) -> String {
     let is_said = says_calibration(claims);
@@ -94,7 +94,7 @@ pub(super) fn says_calibration(claims: &[Claim]) -> bool {
     claims.iter().flat_map(|claim| &claim.findings).any(|finding| finding.calibrated.is_some())
 }
 
-/// The kind of numbers to which the inputs of a finding were fitted; empty if it is that of the finding before.
+/// The kind of numbers to which the inputs of a finding were fitted; empty if the finding before has the same kind.
 pub(super) fn calibrated(claim: &Claim, finding: usize) -> &'static str {
     let of = |finding: usize| claim.findings[finding].calibrated;
     match of(finding) {

@@ -14,11 +14,11 @@ use crate::engine::{Command, CommandRefusal, Cut, Fault, ParsePaceError, Reply, 
 pub enum Question {
     /// Asks for the status of the drive.
     Status,
-    /// Cuts the power.
+    /// Cuts the power at once: data that has not reached flash is lost.
     PowerCut,
     /// Switches the power off in order.
     PowerOff,
-    /// Switches the power on.
+    /// Switches the power on; the drive recovers from its flash.
     PowerOn,
     /// Lets simulated time pass at this pace.
     SetPace {
@@ -31,7 +31,7 @@ pub enum Question {
         operation: FlashOperation,
         /// The number of operations that succeed first.
         after: u64,
-        /// The number of operations that fail then.
+        /// The number of operations that fail after these.
         count: u64,
         /// The drive, if there are several.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,7 +39,7 @@ pub enum Question {
     },
     /// Lets a die fail as a whole.
     FailDie {
-        /// The number of the die.
+        /// The number of the die within its drive, from 0.
         die: u32,
         /// The drive, if there are several.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,12 +47,12 @@ pub enum Question {
     },
     /// Lets a drive of a RAID fail as a whole.
     FailDrive {
-        /// The number of the drive.
+        /// The number of the drive in the RAID, from 0.
         drive: u32,
     },
     /// Selects an operational power state.
     PowerState {
-        /// The number of the power state.
+        /// The index of the state in `power.operational`, from 0.
         state: u32,
     },
     /// Lets the host give memory to the drive.
@@ -73,11 +73,11 @@ pub enum Question {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlashOperation {
-    /// A page program.
+    /// A page program; the block of a failed program is retired.
     Program,
-    /// A block erase.
+    /// A block erase; the block is then retired.
     Erase,
-    /// A page read.
+    /// A page read; the page then stays uncorrectable.
     Read,
 }
 
@@ -96,7 +96,7 @@ pub enum Answer {
     },
     /// The command was not carried out.
     Refused {
-        /// The reason, and what to do.
+        /// The reason, and the remedy.
         message: String,
     },
 }

@@ -50,7 +50,6 @@ impl CoarseHistogram {
         self.max = self.max.max(ns);
     }
 
-    /// The number of spans.
     pub(crate) const fn count(&self) -> u64 {
         self.count
     }

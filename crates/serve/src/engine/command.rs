@@ -19,7 +19,7 @@ pub enum Command {
     PowerCut,
     /// Switches the power off in order.
     PowerOff,
-    /// Switches the power on.
+    /// Switches the power on; the drive recovers from its flash.
     PowerOn,
     /// Lets simulated time pass at this pace from now on.
     SetPace(Pace),
@@ -27,7 +27,7 @@ pub enum Command {
     Fault(Fault),
     /// Lets a die of a drive fail as a whole.
     FailDie {
-        /// The number of the die.
+        /// The number of the die within its drive, from 0.
         die: u32,
         /// The drive, which must be named if there are several.
         drive: Option<u32>,
@@ -47,7 +47,7 @@ pub enum Command {
     },
 }
 
-/// The answer to a command.
+/// The answer to a command that was carried out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
     /// The status of the drive.
@@ -56,21 +56,21 @@ pub enum Reply {
     Cut(Cut),
     /// The power is off; switching it off takes this long.
     Off(Span),
-    /// The power is on.
+    /// The power is on, after this recovery.
     On(Recovery),
-    /// The new pace.
+    /// The pace that now holds.
     Pace(Pace),
-    /// The fault is planned.
+    /// The fault is planned: the next operations of its kind fail.
     Fault(Fault),
     /// The die with this number has failed.
     DieFailed(u32),
-    /// The drive has failed. If a spare was left, the second number is that of the spare that replaces it.
+    /// The drive has failed. If a spare was left, the second number names the spare that replaces the drive.
     DriveFailed(u32, Option<u32>),
     /// The operational power state, and the time for which the drive takes no request.
     PowerState(u32, Span),
     /// The memory of the host that the drive uses, and the time after which it stops reading the memory that it had
     /// before.
     HostMemory(Bytes, Span),
-    /// The snapshot is complete; the notes say what it replaced.
+    /// The snapshot is complete; the notes name replaced files.
     Snapshot(Vec<String>),
 }

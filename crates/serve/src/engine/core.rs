@@ -35,7 +35,7 @@ const ZEROS_AT_ONCE: u32 = 4;
 /// The fate of requests that the drive has not answered when its power goes, and of those that come before it is back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CutPolicy {
-    /// The requests fail.
+    /// Requests without an answer fail.
     #[default]
     End,
     /// The requests wait, and begin anew when the power is back.
@@ -50,14 +50,13 @@ pub struct AnsweredJob {
     pub latency: Span,
     /// Takes the result of the job.
     pub answer: ResultCallback,
-    /// The result of the job.
+    /// The data of a read or the report of a query; an error if the drive or its files refused the job.
     pub result: Result<JobResult, JobFailure>,
     /// True if the answer promises durability: of a flush, or of a write with forced unit access.
     pub is_promise: bool,
 }
 
 impl AnsweredJob {
-    /// The answer of a job that failed.
     pub(super) const fn failed(due: Time, latency: Span, answer: ResultCallback, failed: JobFailure) -> Self {
         Self { due, latency, answer, result: Err(failed), is_promise: false }
     }

@@ -8,14 +8,14 @@ use flash::nand::FaultKind;
 use super::core::Core;
 use super::refused::CommandRefusal;
 
-/// Operations of the flash that will fail: the next ones of a kind.
+/// Operations of the flash that will fail: the next operations of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The kind of operation.
+    /// The kind of operation that fails: program, erase or read.
     pub operation: FaultKind,
     /// Operations of this kind that succeed first.
     pub after: u64,
-    /// The number of operations that fail then, one after another.
+    /// The number of operations that fail after these, one after another.
     pub count: u64,
     /// The drive, which must be named if there are several.
     pub drive: Option<u32>,
@@ -32,7 +32,6 @@ impl fmt::Display for Fault {
 }
 
 impl Core {
-    /// The number of the drive that a command means.
     fn chosen(&self, drive: Option<u32>) -> Result<usize, CommandRefusal> {
         let drives = self.drive.drives().len() as u32;
         match drive {

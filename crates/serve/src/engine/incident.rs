@@ -88,7 +88,7 @@ impl Incidents {
         self.kept().clients
     }
 
-    /// The incidents after the one with number `number`, as far as they are kept.
+    /// The incidents after incident `number`, as far as they are kept.
     #[must_use]
     pub fn after(&self, number: u64) -> Vec<Incident> {
         self.kept().last.iter().filter(|incident| incident.number > number).cloned().collect()

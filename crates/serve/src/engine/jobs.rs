@@ -16,7 +16,6 @@ const PLACE: u32 = 24;
 pub(super) struct OpenJob {
     pub(super) job: Job,
     pub(super) arrival: Time,
-    /// The serial number of the job.
     pub(super) number: u64,
     /// Requests of the drive that have not completed.
     pub(super) requests: u32,

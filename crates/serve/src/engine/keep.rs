@@ -80,7 +80,6 @@ impl PersistenceSettings {
     }
 }
 
-/// The files of a running drive.
 pub(super) struct DriveFiles {
     state: State,
     on_notice: Option<NoticeCallback>,
@@ -115,7 +114,6 @@ impl DriveFiles {
         self.damaged
     }
 
-    /// The failure that ended the drive.
     pub(super) const fn failure(&self) -> Option<&StateError> {
         self.failure.as_ref()
     }

@@ -23,7 +23,7 @@ pub(crate) struct RecentLag {
 pub struct Lag {
     times: Histogram,
     late: u64,
-    /// The lateness since the last observation; none before the first one.
+    /// The lateness since the last observation; `None` before the first observation.
     recent: Option<RecentLag>,
 }
 

@@ -33,7 +33,6 @@ pub(crate) struct ObservationScope {
 pub(crate) struct Observation {
     /// Time of the wall clock since the drive was first served.
     pub(crate) uptime: Duration,
-    /// The simulated time.
     pub(crate) now: Time,
     pub(crate) power: Power,
     pub(crate) pace: String,
@@ -77,7 +76,6 @@ pub(crate) struct Health {
     pub(crate) verified: Option<VerificationCounts>,
 }
 
-/// The counts of the verification of a drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct VerificationCounts {
     pub(crate) sectors: u64,
@@ -97,10 +95,9 @@ pub(crate) struct EndedJobs {
 pub(crate) struct Shape {
     /// The drive, if there are several.
     pub(crate) drive: Option<u32>,
-    /// True for an SLC array in front of the other one.
+    /// True for the SLC array in front of the main array.
     pub(crate) is_slc: bool,
     pub(crate) channels: u32,
-    /// The dies on each channel.
     pub(crate) dies: u32,
 }
 

@@ -7,7 +7,7 @@ use super::core::{AnsweredJob, Core, CutPolicy};
 use super::refused::{CommandRefusal, WrongPower};
 use crate::JobFailure;
 
-/// The effects of a power cut.
+/// The effects of a power cut on requests, flash operations and unflushed writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// Requests of the drive that will never complete.

@@ -9,9 +9,9 @@ use crate::state::StateError;
 /// The power already has the state that a command asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WrongPower {
-    /// The power is on.
+    /// The power is on already.
     On,
-    /// The power is off.
+    /// The power is off already.
     Off,
 }
 
@@ -55,14 +55,14 @@ pub enum CommandRefusal {
     NoRaid,
     /// The device has several drives, and the command names none.
     WhichDrive {
-        /// The number of drives.
+        /// The number of drives of the device.
         drives: u32,
     },
-    /// There is no such drive.
+    /// The device has no drive with this number.
     NoSuchDrive {
         /// The number that was asked for.
         drive: u32,
-        /// The number of drives.
+        /// The number of drives of the device.
         drives: u32,
     },
     /// The drive with this number has failed before.

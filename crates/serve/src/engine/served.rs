@@ -15,8 +15,8 @@ use ssd::{DiscardSpec, Drive, Recovery, ResolvedDevice, Ssd, Tag};
 
 /// A drive as the engine serves it.
 pub trait ServedDrive: Drive<Bytes512> + Send {
-    /// The drives of the device, by their numbers: a single drive itself, the drives of a RAID (of the stripes, the spares, and
-    /// that of the journal), or the drive below a translation.
+    /// The drives of the device, by their numbers: a single drive itself, the drives of a RAID (of the stripes, the
+    /// spares, and the drive of the journal), or the drive below a translation.
     fn drives(&self) -> &[Ssd<Bytes512>];
 
     /// The drives of the device, e.g. to plan faults and to give memory of the host.

@@ -20,17 +20,17 @@ pub use prometheus::MEDIA_TYPE;
 /// Version of the keys; it is raised when a key changes its meaning or disappears.
 pub const SCHEMA: &str = "flashloom-served-drive-2";
 
-/// What a served drive says of itself: what `flashloom ctl status --json` prints.
+/// Output of `flashloom ctl status --json`: the status of a served drive.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[schemars(title = SCHEMA)]
 pub struct Status {
     /// The version of the keys.
     pub schema: String,
-    /// The device.
+    /// Name of the device in its description.
     pub device: String,
     /// Bytes that a client can address.
     pub capacity_bytes: u64,
-    /// `on` or `off`.
+    /// The state of the drive's power supply.
     pub power: Power,
     /// `real`, `max`, or the factor by which simulated time passes.
     pub pace: String,
@@ -47,10 +47,10 @@ pub struct Status {
     /// The requests of clients by kind: `read`, `write`, `flush`, `discard`, `write-zeroes`; of a drive with zones also `append` and
     /// `manage-zone`.
     pub requests: Vec<KindStatus>,
-    /// How late answers were. Missing at the pace `max` and before the first answer.
+    /// The delays of answers behind their due times; missing at the pace `max` and before the first answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lag: Option<LagStatus>,
-    /// Mapping units programmed for each that the clients wrote; missing before the first write reached flash.
+    /// Mapping units programmed per mapping unit that clients wrote; missing before the first write reached flash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
     /// Free blocks of the FTL.
@@ -63,13 +63,13 @@ pub struct Status {
     /// Requests that were refused because the drive was read-only.
     #[serde(default)]
     pub refused_requests: u64,
-    /// The last write was refused: the drive is worn out and takes no more.
+    /// True if the last write was refused: the drive is worn out and takes no more writes.
     #[serde(default)]
     pub read_only: bool,
-    /// Reads of the files of `--state` that found damaged data; missing without them.
+    /// Reads of the files of `--state` that found damaged data; missing without `--state`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub damaged_reads: Option<u64>,
-    /// What the verification has found; missing without `--verify`.
+    /// The counts of the verification; missing without `--verify`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<VerifyStatus>,
     /// The drives of a RAID; missing for other devices.
@@ -82,15 +82,15 @@ pub struct Status {
     pub power_cuts: u64,
     /// Operations of the flash that were told to fail.
     pub planned_faults: u64,
-    /// Seconds of simulated time that the last recovery took; missing before the first.
+    /// Seconds of simulated time that the last recovery took; missing before the first recovery.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_recovery_s: Option<f64>,
-    /// Writes that were acknowledged and not flushed were lost in a cut while clients were held: every flush fails until
-    /// the power has been switched off in order.
+    /// True if a power cut lost acknowledged writes that were not flushed, while clients were held: every flush fails
+    /// until the power has been switched off in order.
     pub lost_writes: bool,
     /// Events that the simulation has handled.
     pub events: u64,
-    /// The hash of these events.
+    /// The hash of all handled events; equal hashes mean equal runs.
     pub event_hash: String,
 }
 
@@ -98,24 +98,24 @@ pub struct Status {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Power {
-    /// It is on.
+    /// The drive takes requests, or recovers.
     On,
-    /// It is off.
+    /// Requests wait or fail until the power is switched on.
     Off,
 }
 
 /// The requests of one kind.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct KindStatus {
-    /// The kind.
+    /// The name of the kind: `read`, `write`, `flush`, ...
     pub kind: String,
     /// Requests that were carried out.
     pub done: u64,
     /// Requests that failed.
     pub failed: u64,
-    /// Bytes of those that were carried out.
+    /// Bytes of the requests that were carried out.
     pub bytes: u64,
-    /// Simulated microseconds from submission to answer; missing before the first.
+    /// Simulated microseconds from submission to answer; missing before the first answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
 }
@@ -123,15 +123,15 @@ pub struct KindStatus {
 /// Percentiles of a time, in microseconds.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct Latency {
-    /// The mean.
+    /// The mean, in microseconds.
     pub mean_us: f64,
-    /// The median.
+    /// The median, in microseconds.
     pub p50_us: f64,
-    /// The 99th percentile.
+    /// The 99th percentile, in microseconds.
     pub p99_us: f64,
-    /// The 99.9th percentile.
+    /// The 99.9th percentile, in microseconds.
     pub p99_9_us: f64,
-    /// The longest.
+    /// The maximum, in microseconds.
     pub max_us: f64,
 }
 
@@ -149,12 +149,12 @@ impl Latency {
     }
 }
 
-/// How late answers were, in time of the wall clock.
+/// The delays of answers, in time of the wall clock.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct LagStatus {
-    /// Answers that had a time at which they were due.
+    /// The number of answers with a due time.
     pub answers: u64,
-    /// The times from there to the answer.
+    /// The times from the due time to the answer.
     #[serde(flatten)]
     pub times: Latency,
     /// The share of answers that were late by more than 5 % of their latency.

@@ -55,7 +55,6 @@ pub(crate) struct Recent {
     pub(crate) writes: CoarseHistogram,
 }
 
-/// The jobs of one kind.
 #[derive(Clone, Debug, Default)]
 pub(super) struct JobTally {
     pub(super) done: u64,

@@ -82,7 +82,6 @@ impl Bench {
         all
     }
 
-    /// Does one job alone.
     fn alone(&mut self, operation: Operation, start: u64, sectors: u64) -> Result<Vec<u8>, JobFailure> {
         let number = self.submit(operation, start, sectors);
         let results = self.drain();

@@ -27,7 +27,6 @@ use crate::{AllocationQuery, Job, JobFailure, ZoneQuery};
 /// Takes the reply to a command: on the thread of the drive, and without waiting.
 pub(crate) type TakeReply = Box<dyn FnOnce(Result<Reply, CommandRefusal>) + Send>;
 
-/// A message to the thread of a drive.
 pub(super) enum Message {
     Job(Job),
     Allocation(AllocationQuery),

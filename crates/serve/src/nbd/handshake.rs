@@ -27,7 +27,7 @@ const CAN: u16 = transmission::HAS_FLAGS
 /// The facts about an export that a client may read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportInfo {
-    /// The name that the client asks for; the empty one is the default.
+    /// The name that the client asks for; empty for the default export.
     pub name: String,
     /// A text that describes the export to people.
     pub description: String,
@@ -49,10 +49,8 @@ impl ExportInfo {
     }
 }
 
-/// The result of a negotiation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NegotiationResult {
-    /// The index of the export.
     pub(super) export: usize,
     /// True if the client has asked for structured replies.
     pub(super) structured: bool,
@@ -71,15 +69,14 @@ enum Tls {
     On,
 }
 
-/// The result of a step of the negotiation.
 pub(super) enum NegotiationStep {
     /// More bytes are needed.
     Incomplete,
-    /// This many bytes were taken, and the negotiation goes on.
+    /// The negotiation took a number of bytes, and goes on.
     Taken(usize),
-    /// This many bytes were taken, and TLS begins.
+    /// The negotiation took a number of bytes, and TLS begins.
     StartTls(usize),
-    /// This many bytes were taken, and the negotiation is over.
+    /// The negotiation took a number of bytes, and is over.
     Over(usize, Result<NegotiationResult, End>),
 }
 
@@ -87,15 +84,14 @@ pub(super) enum NegotiationStep {
 enum NegotiationPhase {
     /// The client's flags are due.
     Flags,
-    /// An option is due.
+    /// The client sends options until one of them ends the negotiation.
     Options,
     /// The rest of the data of an option that is too long: `left` bytes.
     Skip { option: u32, left: u32 },
-    /// TLS is beginning, so plain bytes are those of an intruder.
+    /// TLS is beginning, so plain bytes come from an intruder.
     StartingTls,
 }
 
-/// A negotiation.
 #[derive(Debug)]
 pub(super) struct Handshake {
     phase: NegotiationPhase,
@@ -108,7 +104,7 @@ pub(super) struct Handshake {
 }
 
 impl Handshake {
-    /// A negotiation whose greeting is in `out`.
+    /// Begins a negotiation, and appends the greeting of the server to `out`.
     pub(super) fn new(out: &mut Vec<u8>) -> Self {
         out.u64(NBD_MAGIC);
         out.u64(OPTION_MAGIC);

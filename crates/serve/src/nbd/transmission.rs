@@ -31,7 +31,7 @@ pub struct Request {
 pub struct BlockStatus {
     /// The first sector of the range.
     pub start: Lba,
-    /// The number of sectors.
+    /// The length of the range in sectors.
     pub sectors: Sectors,
     /// The most extents of the reply.
     pub most: usize,
@@ -42,11 +42,10 @@ pub struct BlockStatus {
 /// The most extents of one reply: clients ask again for the rest.
 const EXTENTS: usize = 1024;
 
-/// The result of a step of the transmission.
 pub(super) enum TransmissionStep {
     /// More bytes are needed.
     Incomplete,
-    /// This many bytes were taken.
+    /// The number of bytes that were taken.
     Taken(usize),
     /// A write begins: the bytes taken, and the length of its payload.
     Payload(usize, u32),
@@ -61,7 +60,6 @@ pub(super) enum TransmissionStep {
 #[derive(Debug)]
 enum TransmissionPhase {
     Head,
-    /// The payload of a write.
     Payload {
         ticket: Ticket,
         fua: bool,

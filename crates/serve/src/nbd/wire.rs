@@ -86,7 +86,6 @@ pub(super) mod command {
     pub(in crate::nbd) const BLOCK_STATUS: u16 = 7;
 }
 
-/// Flags of commands.
 pub(super) mod flag {
     pub(in crate::nbd) const FUA: u16 = 1 << 0;
     pub(in crate::nbd) const NO_HOLE: u16 = 1 << 1;

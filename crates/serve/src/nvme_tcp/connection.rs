@@ -133,7 +133,6 @@ async fn watch_changes(messages: UnboundedSender<Message>, shared: &SharedState)
     }
 }
 
-/// Reads the commands of a connection.
 struct Commands<'a> {
     session: &'a Mutex<Session>,
     messages: UnboundedSender<Message>,
@@ -326,7 +325,6 @@ struct Batch {
 
 /// The side that has ended the session.
 enum Last {
-    /// The reader, which returns the reason.
     Reader,
     /// The subsystem, for this reason.
     Session(End),

@@ -50,7 +50,6 @@ struct Names {
 }
 
 impl Names {
-    /// The names of a subsystem.
     fn new(devices: &[&Device], seed: u64) -> Self {
         Self { digest: Sha256::digest(Self::text(devices, seed)).into() }
     }
@@ -191,7 +190,7 @@ fn namespace(device: &Device, id: u32, names: &Names, plain_shift: u8) -> Result
     })
 }
 
-/// The block of a device with zones: the mapping unit, because zones are written in whole ones.
+/// The block of a device with zones: the mapping unit, because zones are written in whole mapping units.
 fn unit_shift(resolved: &ResolvedDevice) -> Option<u8> {
     let sectors = resolved.geometry.sectors;
     let shift = SECTOR_SHIFT + sectors.trailing_zeros() as u8;
@@ -233,14 +232,16 @@ fn streams(resolved: &ResolvedDevice) -> u16 {
     }
 }
 
-/// The operational power states, of drives that have the same ones; otherwise state 0 alone, in which each drive is as it was described.
+/// The operational power states, if all drives have equal states; otherwise state 0 alone, in which each drive is as it
+/// was described.
 fn power_states(devices: &[&Device]) -> Vec<PowerState> {
     let mut states = devices.iter().map(|device| power_states_of(&device.resolved));
     let first = states.next().unwrap_or_else(|| vec![PowerState::default()]);
     if states.all(|other| other == first) { first } else { vec![PowerState::default()] }
 }
 
-/// The operational power states of a drive. It enters the non-operational ones by itself when it is idle, and no host can choose them.
+/// The operational power states of a drive. An idle drive enters the non-operational states by itself, and no host can
+/// choose them.
 fn power_states_of(resolved: &ResolvedDevice) -> Vec<PowerState> {
     let hundredths = |power: Power| (power.as_uw() / 10_000).min(u16::MAX.into()) as u16;
     let micros = |span: Span| (span.as_ps() / 1_000_000).min(u32::MAX.into()) as u32;

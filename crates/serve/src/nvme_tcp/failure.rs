@@ -29,8 +29,8 @@ pub(super) const fn status(failed: JobFailure) -> Status {
     }
 }
 
-/// The status of a failed write. If the rest of a mapping unit could not be read, the status is that of a failed write, not of a
-/// failed read.
+/// The status of a failed write. If the rest of a mapping unit could not be read, the status says that the write
+/// failed, not the read.
 pub(super) const fn status_of_write(failed: JobFailure) -> Status {
     match failed {
         JobFailure::Drive(ssd::Status::Uncorrectable) => Status::WRITE_FAULT.do_not_retry(),

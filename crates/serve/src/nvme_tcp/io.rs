@@ -38,7 +38,6 @@ const VERIFIED: u64 = 2048;
 pub(super) struct NamespaceTarget {
     pub(super) engine: Engine,
     pub(super) resolved: Arc<ResolvedDevice>,
-    /// The identifier of the namespace.
     pub(super) id: u32,
     /// The index of the drive in the intakes of connections.
     pub(super) place: usize,
@@ -48,7 +47,6 @@ pub(super) struct NamespaceTarget {
     /// Blocks of a mapping unit; at least one.
     pub(super) unit: u64,
     pub(super) zones: Option<nvme::Zones>,
-    /// Blocks of a reclaim unit.
     pub(super) reclaim_unit: u64,
     /// True if the drive has a volatile buffer.
     pub(super) is_volatile: bool,
@@ -156,7 +154,6 @@ impl NamespaceTarget {
         fua || self.writes_through.load(Ordering::Relaxed)
     }
 
-    /// A job on blocks.
     fn job(
         &self,
         operation: Operation,

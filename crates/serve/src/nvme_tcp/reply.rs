@@ -9,15 +9,15 @@ use crate::server::intake::AdmissionPermit;
 
 /// A message to the writer of a connection.
 pub(super) enum Message {
-    /// The session has output.
+    /// The session has bytes for the host.
     Output(AdmissionPermit),
-    /// A command has ended.
+    /// A command has ended; the session makes the completion.
     Completed { command_id: u16, response: Response, admitted: AdmissionPermit },
     /// All data are durable, as the shutdown of this controller asked for.
     ShutDown { controller: u16 },
     /// The subsystem has changed: there may be an event for the host, or the controller may have ended.
     Changed,
-    /// No output follows that of the session.
+    /// No output follows the output of the session.
     Last,
     /// A command was dropped by the drive.
     Lost,
@@ -44,7 +44,6 @@ impl CommandGuard {
         Self(Some(PendingResponse { messages, command_id, admitted, ends_with_power }))
     }
 
-    /// Ends the command with this response.
     pub(super) fn complete(mut self, response: Response) {
         let Some(PendingResponse { messages, command_id, admitted, .. }) = self.0.take() else { return };
         // The send fails only if the connection has ended.

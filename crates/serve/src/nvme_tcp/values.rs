@@ -36,7 +36,6 @@ pub(super) struct DriveValues {
 }
 
 impl DriveValues {
-    /// The values at an observation, of the drive of a namespace with `blocks` blocks.
     pub(super) fn of(seen: &Observation, resolved: &ResolvedDevice, (namespace, blocks): (u32, u64)) -> Self {
         let fdp = seen.counters.fdp.as_deref();
         let events = fdp.map_or(&[][..], |fdp| &fdp.log).iter().rev();

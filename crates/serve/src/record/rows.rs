@@ -28,7 +28,7 @@ pub struct RequestRow {
     pub io: Io,
     /// The submission queue through which the request came.
     pub queue: QueueId,
-    /// The end of the request.
+    /// The time and the status of the completion, or the mark of a request that a power cut ended.
     pub ended: RequestEnd,
 }
 

@@ -13,7 +13,7 @@ use super::rows::{RequestCollector, RequestEnd, RequestRow};
 /// The file that records the requests of a drive.
 #[derive(Clone, Debug)]
 pub struct RecordingTarget {
-    /// The path of the recording.
+    /// The path of the Parquet file that the recording becomes.
     pub path: PathBuf,
     /// True if the recording may replace a file that Flashloom did not write.
     pub force: bool,

@@ -11,7 +11,6 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::time::timeout;
 
-/// A socket of the system.
 pub(super) trait Socket: AsyncRead + AsyncWrite + Unpin + Send {
     /// The reading and the writing direction of the socket.
     fn halves(&mut self) -> (impl AsyncRead + Unpin + Send, impl AsyncWrite + Unpin + Send);
@@ -29,8 +28,8 @@ impl Socket for TcpStream {
     }
 }
 
-/// One direction of a stream whose directions share state, such as that of TLS. Both belong to one task, so the lock is
-/// always free.
+/// One direction of a stream whose directions share state, such as the state of TLS. Both belong to one task, so the
+/// lock is always free.
 pub(super) struct Half<'a, S>(pub(super) &'a Mutex<S>);
 
 impl<S> Half<'_, S> {

@@ -227,7 +227,6 @@ impl ListeningSocket {
     }
 }
 
-/// A connected socket of a client.
 pub(super) enum ClientSocket {
     Unix(UnixStream),
     Tcp(TcpStream),

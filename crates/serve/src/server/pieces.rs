@@ -15,7 +15,7 @@ pub(crate) enum First<A, B> {
     Right(B),
 }
 
-/// Waits for the first of two futures, and drops the other one. If both are ready, the left one wins.
+/// Waits for the first of two futures, and drops the other. If both are ready, the left one wins.
 pub(crate) async fn race<A: Future, B: Future>(left: A, right: B) -> First<A::Output, B::Output> {
     let (mut left, mut right) = (pin!(left), pin!(right));
     poll_fn(|context| {

@@ -146,7 +146,6 @@ impl Tls {
     }
 }
 
-/// The verifier of clients' certificates.
 fn verifier(directory: &Path) -> Result<Arc<dyn tokio_rustls::rustls::server::danger::ClientCertVerifier>, TlsError> {
     let path = directory.join(AUTHORITY);
     let refused = |error| TlsError::Refused(path.clone(), error);

@@ -36,7 +36,6 @@ struct NamedFile {
     file: Arc<dyn Raw>,
 }
 
-/// The files of an array.
 #[derive(Debug)]
 pub(super) struct ArrayFiles {
     folder: Arc<dyn Folder>,
@@ -60,7 +59,6 @@ fn name_of(array: &str, what: &str) -> String {
     format!("{array}.{what}")
 }
 
-/// The names of the files of an array.
 pub(super) fn names(array: &str) -> [String; 4] {
     [CONTENT, SLOTS, BLOCKS, IMAGES].map(|what| name_of(array, what))
 }
@@ -72,7 +70,6 @@ fn sizes(geometry: &Geometry, kind: SectorKind) -> [u64; 3] {
     [content, slots * BYTES as u64, u64::from(geometry.block_count()) * BYTES as u64]
 }
 
-/// Bytes of memory for an array of this geometry.
 pub(super) fn memory(geometry: &Geometry) -> u64 {
     u64::from(geometry.slot_count()) * size_of::<u32>() as u64
 }

@@ -20,7 +20,7 @@ pub struct StateDir {
 }
 
 impl StateDir {
-    /// Makes a directory if there is none, refuses one that holds other files, and locks it.
+    /// Makes a directory if there is none, refuses a directory that holds other files, and locks the directory.
     ///
     /// # Errors
     /// If the directory or the device cannot be used, see [`StateError`].
@@ -70,7 +70,7 @@ impl StateDir {
 }
 
 impl Drop for StateDir {
-    /// Removes a directory that was made for a drive that was never made.
+    /// Removes the new directory if no drive was created in it.
     fn drop(&mut self) {
         if self.is_made && self.lock.is_some() {
             // The directory stays if it has other files.

@@ -13,7 +13,7 @@ pub enum StateError {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// The operation.
+        /// The operation that failed.
         doing: FileOperation,
         /// The error of the operating system.
         error: Arc<io::Error>,
@@ -55,7 +55,7 @@ pub enum StateError {
     },
     /// Bytes of a file have changed since they were written.
     Damaged {
-        /// The damaged file.
+        /// The path of the damaged file.
         path: PathBuf,
         /// The damaged place in the file.
         place: DamagedPlace,
@@ -72,16 +72,16 @@ pub enum StateError {
     },
 }
 
-/// An operation on a file.
+/// An operation on a file of the drive, as an error names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileOperation {
-    /// Creating the file.
+    /// Creation of the file.
     Create,
-    /// Reading the file.
+    /// A read from the file.
     Read,
-    /// Writing the file.
+    /// A write to the file.
     Write,
-    /// Synchronising the file with its disk.
+    /// The synchronisation of the file with its disk.
     Sync,
 }
 
@@ -99,7 +99,7 @@ pub struct Difference {
 /// A damaged place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DamagedPlace {
-    /// The file as a whole.
+    /// The whole file: its content has changed since it was written.
     Whole,
     /// The length of the file.
     Size {
@@ -110,21 +110,21 @@ pub enum DamagedPlace {
     },
     /// A record of a slot or a block.
     Record {
-        /// The offset of the record.
+        /// The offset of the record in the file, in bytes.
         byte: u64,
     },
     /// A record with a valid checksum and impossible content.
     Contradiction {
         /// The slot that the record describes.
         slot: u32,
-        /// The contradiction.
+        /// The reason for which the content is impossible.
         why: Contradiction,
     },
     /// The content of a slot.
     Content {
         /// The slot whose content is damaged.
         slot: u32,
-        /// The offset of the content.
+        /// The offset of the content in the file, in bytes.
         byte: u64,
     },
 }

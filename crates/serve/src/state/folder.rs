@@ -22,7 +22,7 @@ pub(super) trait Folder: fmt::Debug + Send + Sync {
     fn path(&self, name: &str) -> PathBuf;
 }
 
-/// An open file.
+/// An open file: of the operating system, or in memory for tests.
 pub(super) trait Raw: fmt::Debug + Send + Sync {
     fn size(&self) -> io::Result<u64>;
 

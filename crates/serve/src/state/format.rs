@@ -15,7 +15,6 @@ use super::VERSION;
 use super::error::{DamagedPlace, Difference, FileOperation, StateError};
 use super::folder::Folder;
 
-/// The name of the file.
 pub(super) const NAME: &str = "format.toml";
 /// The name of the file before it is complete.
 pub(super) const NEW: &str = "format.toml.new";
@@ -26,13 +25,11 @@ const FIRST: &str = "# Flashloom: the flash of a served drive. Checksum of the l
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Format {
     format: u32,
-    /// The name of the device.
     device: String,
-    /// The SHA-256 of its description.
+    /// The SHA-256 of the device's description.
     digest: String,
     /// The seed that the drive was made with.
     seed: u64,
-    /// Bytes of a sector.
     sector: u32,
     /// The keys that decide where on flash the drive keeps its data.
     keys: BTreeMap<String, String>,

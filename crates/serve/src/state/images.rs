@@ -35,7 +35,7 @@ pub(super) struct ImageLog {
     folder: Arc<dyn Folder>,
     name: String,
     file: Arc<dyn Raw>,
-    /// True if a new log is synchronised with its disk before it replaces this one.
+    /// True if a new log is synchronised with its disk before it replaces this log.
     is_synced: bool,
     end: u64,
     /// Bytes of the entries that count.

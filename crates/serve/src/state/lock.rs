@@ -13,7 +13,6 @@ use rustix::io::Errno;
 /// The file that names the process that has the lock.
 pub(super) const NAME: &str = "lock";
 
-/// The lock on a directory.
 #[derive(Debug)]
 pub(super) struct Lock {
     _file: File,
@@ -60,7 +59,6 @@ impl Lock {
     }
 }
 
-/// The number of the process in the file.
 fn owner(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;

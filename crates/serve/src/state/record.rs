@@ -12,14 +12,12 @@
 use base::units::Lpn;
 use flash::nand::{BlockRecord, Mode, SlotRecord, Spare, Stream};
 
-/// Bytes of a record.
 pub(super) const BYTES: usize = 32;
 /// Bytes of a record before its checksum.
 const BODY: usize = 28;
 
 pub(super) type RecordBytes = [u8; BYTES];
 
-/// The file to which a record belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum RecordFile {

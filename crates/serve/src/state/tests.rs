@@ -1,4 +1,4 @@
-//! Tests of states: with files in memory that die at a chosen write, and with real ones.
+//! Tests of states: with files in memory that die at a chosen write, and with real files.
 
 mod damage;
 mod directory;

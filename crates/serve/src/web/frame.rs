@@ -15,7 +15,7 @@ use crate::engine::{
     TranslationStatus, Wear,
 };
 
-/// The causes for which dies work. Those of the host are two: reads and writes.
+/// The causes for which dies work. Work of the host has two causes: reads and writes.
 pub(super) const CAUSES: [&str; Cause::COUNT + 1] = [
     "host reads",
     "host writes",
@@ -162,7 +162,7 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    /// The frame between the last observation and this one; none for the first.
+    /// The frame from the last observation to the observation `now`; `None` for the first observation.
     pub(super) fn next(&mut self, now: Observation, incidents: &Incidents) -> Option<Frame> {
         let Some(before) = self.before.take() else {
             self.before = Some(now);
@@ -224,7 +224,7 @@ fn total(now: &Observation) -> Total {
     }
 }
 
-/// Notes new failures as incidents, except those of a power cut.
+/// Notes new failures as incidents, except failures of a power cut.
 fn note_failures(before: &Observation, now: &Observation, incidents: &Incidents) {
     let note = |count: u64, one: &str, many: &str| match count {
         0 => {}

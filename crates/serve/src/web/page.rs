@@ -15,7 +15,6 @@ const SCRIPTS: [&str; 4] = [
     include_str!("../../assets/live.js"),
 ];
 
-/// The page as HTML.
 pub(super) fn html() -> Bytes {
     static PAGE: OnceLock<Bytes> = OnceLock::new();
     let whole = || {

@@ -59,7 +59,6 @@ impl EventStream {
         Self { stream: BufReader::new(stream) }
     }
 
-    /// The next event with this name.
     fn next(&mut self, name: &str) -> Value {
         let mut is_wanted = false;
         loop {

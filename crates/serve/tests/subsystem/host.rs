@@ -34,7 +34,6 @@ pub(super) fn patient() -> NvmeLimits {
     NvmeLimits { handshake: long, stall: long, shutdown: long, ..NvmeLimits::default() }
 }
 
-/// The settings of a server.
 pub(super) struct ServerSettings<'a> {
     pub(super) device: &'a str,
     /// The device of the second namespace.
@@ -170,7 +169,6 @@ pub(super) struct HostConnection {
     pub(super) error: Option<HostError>,
 }
 
-/// Connect of a queue.
 pub(super) fn connect(subsystem: &str, queue: u16, controller: u16) -> ConnectRequest {
     ConnectRequest {
         queue,
@@ -225,7 +223,6 @@ impl HostConnection {
         link
     }
 
-    /// Sends the output of the host.
     pub(super) fn send(&mut self) {
         let said = self.host.output().take().concat();
         self.stream.write_all(&said).expect("sent");
@@ -264,14 +261,12 @@ impl HostConnection {
         is_ready
     }
 
-    /// Sends a command.
     pub(super) fn submit(&mut self, command: HostCommand) -> u16 {
         let id = self.host.submit(command);
         self.send();
         id
     }
 
-    /// Waits for the completion of a command.
     pub(super) fn wait(&mut self, id: u16) -> Completion {
         loop {
             if let Some(completion) = self.completions.remove(&id) {

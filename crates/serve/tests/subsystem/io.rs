@@ -5,7 +5,6 @@ use nvme::{HostCommand, IdentifiedController, IdentifiedNamespace, Status, names
 
 use super::host::{HostConnection, SubsystemServer, digests};
 
-/// Bytes of a block.
 const BLOCK: usize = 512;
 
 fn block(byte: u8) -> Vec<u8> {

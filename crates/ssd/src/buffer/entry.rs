@@ -18,7 +18,6 @@ use base::engine::Handle;
 use base::units::Lpn;
 use flash::nand::SectorMask;
 
-/// A unit in the buffer.
 #[derive(Clone, Debug)]
 pub(crate) struct BufferEntry {
     pub(crate) lpn: Lpn,
@@ -29,12 +28,11 @@ pub(crate) struct BufferEntry {
     pub(super) moves: u32,
     /// The version of the content on its way to flash.
     version: u32,
-    /// Sectors that the buffer holds.
     pub(crate) mask: SectorMask,
     /// The number of the last batch that logged the entry, see [`super::flush`].
     batch: u64,
-    /// The epoch of the content that is dirty or on its way: flushes from it on wait for that content, unless a log
-    /// has it.
+    /// The epoch of the content that is dirty or on its way to flash. Flushes of this epoch and later wait for the
+    /// content, unless a log has it.
     epoch: u64,
     logged: bool,
     /// True if the FTL has not answered a discard of the unit.
@@ -79,7 +77,6 @@ pub(crate) enum InsertionResult {
     Full,
 }
 
-/// The result of rewriting an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RewriteResult {
     pub(super) taken: InsertionResult,

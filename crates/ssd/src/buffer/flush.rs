@@ -32,7 +32,7 @@ impl Buffer {
         self.epoch.saturating_sub(1 + u64::from(self.planted.is(Sabotage::FlushOneBehind)))
     }
 
-    /// True if all units of an epoch and earlier ones are durable.
+    /// True if all units of an epoch and of earlier epochs are durable.
     pub(crate) fn is_durable(&self, epoch: u64) -> bool {
         self.epoch + 1 - self.outstanding.len() as u64 > epoch
     }

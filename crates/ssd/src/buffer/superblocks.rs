@@ -18,9 +18,9 @@ use super::multiply::Multiply;
 struct SuperblockGroup {
     dirty: Vec<Handle<BufferEntry>>,
     flushing: u32,
-    /// The epoch of the oldest dirty unit, or an earlier one.
+    /// The epoch of the oldest dirty unit, or an earlier epoch.
     epoch: u64,
-    /// The next older superblock with dirty units, `None` if this one is the oldest.
+    /// The next older superblock with dirty units, `None` if this superblock is the oldest.
     older: Option<u32>,
     younger: Option<u32>,
 }
@@ -32,7 +32,6 @@ pub(super) struct Superblocks {
     /// The buffer writes back if it has units of more superblocks than this.
     most: u32,
     groups: HashMap<u32, SuperblockGroup, BuildHasherDefault<Multiply>>,
-    /// The number of superblocks with dirty units.
     dirty: u32,
     oldest: Option<u32>,
     youngest: Option<u32>,
@@ -62,7 +61,7 @@ impl Superblocks {
         unit / self.units
     }
 
-    /// Notes the superblock of a unit as the one that the host wrote last.
+    /// Notes the superblock of a unit as the superblock that the host wrote last.
     pub(super) fn touch(&mut self, unit: u32) {
         self.latest = Some(self.of(unit));
     }

@@ -8,7 +8,7 @@ use super::{Buffer, BufferEntry};
 const AHEAD: usize = 8;
 
 impl Buffer {
-    /// The most units to write back at once: those of a program, or no limit for a superblock.
+    /// The most units to write back at once: the units of a program, or no limit for a superblock.
     pub(crate) fn at_once(&self, program: u32) -> Option<u32> {
         self.size.superblocks.is_none().then_some(program)
     }

@@ -1,4 +1,4 @@
-//! A request under way.
+//! The state of a request from its admission to its completion.
 
 use base::io::Io;
 use base::units::{Span, Time};
@@ -27,9 +27,9 @@ pub(crate) struct Active<S> {
     pub(crate) sent: u32,
     /// The time at which the RAM has moved the sectors that a read takes from the buffer.
     pub(crate) from_ram: Option<Time>,
-    /// The number of earlier unfinished requests that overlap this one.
+    /// The number of earlier unfinished requests that overlap this request.
     pub(crate) blockers: u32,
-    /// True if later requests wait for this one.
+    /// True if later requests wait for this request.
     pub(crate) blocks: bool,
     /// True if the request is in the lists of overlapping requests.
     pub(crate) listed: bool,

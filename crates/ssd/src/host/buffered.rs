@@ -36,7 +36,7 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// Lets waiting writes into the buffer as far as there is room, and writes back what is due.
+    /// Lets waiting writes into the buffer as far as there is room, and writes back the units that are due.
     pub(super) fn fill_buffer(&mut self) {
         let Some(buffer) = &mut self.host.buffer else { return };
         if buffer.has_no_room() {

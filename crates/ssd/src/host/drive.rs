@@ -27,7 +27,7 @@ pub trait Drive<S> {
     fn submit(&mut self, now: Time, request: Request<S>);
 
     /// Announces the requests that will follow, for the drive to prefetch the memory that it will need. A later
-    /// announcement replaces the rest of an earlier one. Neither times nor results change.
+    /// announcement replaces the rest of an earlier announcement. Neither times nor results change.
     fn announce(&mut self, _coming: &[Io]) {}
 
     /// The time of the next event; `None` if nothing is under way.

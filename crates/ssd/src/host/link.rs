@@ -12,8 +12,8 @@ pub(crate) struct Link {
     spec: LinkSpec,
     free: [Time; 2],
     busy: Span,
-    /// The size of the last transfer and its time: most transfers are as long as the one before, and a new size takes a
-    /// division.
+    /// The size of the last transfer and its time: most transfers are as long as the transfer before, and a new size
+    /// takes a division.
     last: (Bytes, Span),
 }
 

@@ -226,7 +226,7 @@ impl<T: Copy + PartialEq> Overlaps<T> {
         self.lists_reads
     }
 
-    /// True if a request that is under way may conflict with this one.
+    /// True if a request that is under way may conflict with this request.
     #[inline]
     pub(crate) const fn may_conflict(&self, extent: &Extent) -> bool {
         extent.changes || self.changing > 0

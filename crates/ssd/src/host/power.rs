@@ -38,7 +38,7 @@ impl<S: Sector> Ssd<S> {
         false
     }
 
-    /// Makes the throttle delay the request after this one.
+    /// Makes the throttle delay the request after this request.
     #[cold]
     pub(crate) fn throttle_after(&mut self, io: &Io) {
         let now = self.now;

@@ -92,7 +92,6 @@ impl<S> Queues<S> {
         self.queues.len()
     }
 
-    /// The number of waiting commands.
     pub(crate) const fn waiting(&self) -> usize {
         self.waiting
     }

@@ -19,7 +19,7 @@ impl QueueId {
         Self(number)
     }
 
-    /// Returns the number of the queue, from 0.
+    /// The index of the queue among the drive's submission queues, from 0.
     #[must_use]
     pub const fn get(self) -> u16 {
         self.0
@@ -43,7 +43,7 @@ impl std::fmt::Display for QueueId {
 pub struct Request<S> {
     /// The host's number for the request.
     pub tag: Tag,
-    /// The submission queue.
+    /// The submission queue of the request.
     pub queue: QueueId,
     /// The operation and the extent.
     pub io: Io,
@@ -55,7 +55,7 @@ pub struct Request<S> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Status {
-    /// The request succeeded.
+    /// The request succeeded; data of a read is valid.
     Done,
     /// At least one sector could not be read from flash.
     Uncorrectable,
@@ -203,12 +203,12 @@ impl From<ZoneError> for Status {
     }
 }
 
-/// A finished request.
+/// A finished request with its status, data and times.
 #[derive(Clone, Debug)]
 pub struct Completion<S> {
     /// The host's number for the request.
     pub tag: Tag,
-    /// The submission queue.
+    /// The submission queue of the request.
     pub queue: QueueId,
     /// The operation and the extent.
     pub io: Io,

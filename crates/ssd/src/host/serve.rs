@@ -366,7 +366,7 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// Copies the sectors that the buffer has of a unit; returns the missing ones.
+    /// Copies the sectors that the buffer has of a unit; returns the missing sectors.
     fn read_buffer(&mut self, handle: Handle<Active<S>>, unit: u32, at: i32, mask: SectorMask) -> SectorMask {
         if self.resolved.planted.is(Sabotage::BufferMissed) {
             return mask;

@@ -21,8 +21,8 @@ use super::ram::Ram;
 use super::request::{Completion, Status};
 use super::write_buffer::WriteBuffer;
 
-/// The host side of a device: its queues, requests, link, RAM and write buffer. The FTL's callbacks only note here what has
-/// become due.
+/// The host side of a device: its queues, requests, link, RAM and write buffer. The FTL's callbacks only note here the
+/// work that has become due.
 #[derive(Clone, Debug)]
 pub(crate) struct HostSide<S> {
     /// Requests in the submission queues.
@@ -36,8 +36,8 @@ pub(crate) struct HostSide<S> {
     pub(crate) unblocked: Vec<(Time, Handle<Active<S>>)>,
     /// Requests that flash has finished.
     finished: Vec<Handle<Active<S>>>,
-    /// True if requests that finish at the same moment complete in this order. Writes to a zone random write area may overlap,
-    /// and the area holds the last one. Set when a host opens the first zone with such an area.
+    /// True if requests that finish at the same moment complete in this order. Writes to a zone random write area may
+    /// overlap, and the area holds the data of the last write. Set when a host opens the first zone with such an area.
     pub(crate) in_order: bool,
     /// Index of the first request in `finished` that has not been taken, while requests complete in order.
     first_finished: usize,
@@ -77,7 +77,7 @@ pub(crate) struct PreconditioningCounts {
     pub(crate) refused: u64,
 }
 
-/// The bit that marks an owner's number as that of a buffer entry.
+/// The bit that marks the owner as a buffer entry.
 const ENTRY: u32 = 1 << 31;
 
 enum OwnerKind<S> {
@@ -86,7 +86,6 @@ enum OwnerKind<S> {
 }
 
 impl<S: Sector> HostSide<S> {
-    /// The host side of a new device.
     pub(crate) fn new(resolved: &ResolvedDevice) -> Self {
         let ResolvedDevice { host, .. } = resolved;
         Self {
@@ -126,7 +125,8 @@ impl<S: Sector> HostSide<S> {
         self.ram.reset(now);
     }
 
-    /// Takes the next work: requests first, then the buffer, once for all units that have left it meanwhile.
+    /// Takes the next waiting work: first requests, then the buffer, which has one turn for all units that have left it
+    /// since its last turn.
     #[inline]
     pub(crate) fn next_due(&mut self) -> Option<Due<S>> {
         // The last data of a read crosses the link with the end of its command, not as a part.

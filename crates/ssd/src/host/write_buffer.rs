@@ -14,7 +14,6 @@ use super::active::Active;
 /// The write buffer of a device, and the requests that wait for it.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteBuffer<S> {
-    /// The mapping units in the buffer.
     pub(crate) units: Buffer,
     /// Writes that wait for a place, in the order of their arrival.
     pub(crate) writes: VecDeque<Handle<Active<S>>>,
@@ -63,7 +62,7 @@ impl<S> WriteBuffer<S> {
         self.has_changed
     }
 
-    /// Takes the note of a change. Returns false if there is none.
+    /// Takes the note of a change. Returns false if nothing has changed.
     pub(super) const fn take_change(&mut self) -> bool {
         std::mem::replace(&mut self.has_changed, false)
     }

@@ -13,7 +13,6 @@ use crate::spec::{ThermalSpec, ThrottleStyle};
 #[derive(Clone, Debug)]
 pub(super) struct Thermal {
     spec: ThermalSpec,
-    /// The time of the latest reading.
     read_at: Time,
     spent: Energy,
     celsius: f64,

@@ -8,14 +8,11 @@ use base::units::Lpn;
 /// Random units are drawn this many writes ahead, so that their map entries are prefetched.
 const AHEAD: usize = 8;
 
-/// The next units.
 pub(super) enum NextUnits {
-    /// In the order of addresses, from this unit on.
     InOrder(u32),
     /// In random order, with repetitions.
     Drawn {
         rng: Rng,
-        /// The number of units of the drive.
         units: u64,
         drawn: VecDeque<Lpn>,
     },

@@ -25,8 +25,8 @@ pub struct BufferSpec {
     /// The mapping units that the buffer writes back together.
     #[serde(default)]
     pub policy: BufferPolicy,
-    /// For the superblock policy: the size of a superblock, whose units leave together; that of Hydra's FTL if
-    /// missing.
+    /// For the superblock policy: the size of a superblock, whose units leave together; the size of Hydra's superblocks
+    /// if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub superblock: Option<Bytes>,
     /// For the superblock policy: the buffer writes back if it holds units of more superblocks than this; 8 if

@@ -19,7 +19,7 @@ impl Cost {
         self.flash + self.slc_array
     }
 
-    /// The cost of all flash, relative to that of the main array (EC in Chang, Sec. 5.1).
+    /// The cost of all flash, relative to the cost of the main array (EC in Chang, Sec. 5.1).
     #[must_use]
     pub fn by_array(&self) -> f64 {
         self.total() / self.flash

@@ -20,8 +20,8 @@ pub struct HostMemorySpec {
     pub changes: Vec<HostMemoryChange>,
 }
 
-/// A change of the memory that the host gives. The drive forgets what the memory held (Set Features, Host Memory Buffer, with
-/// Memory Return off).
+/// A change of the memory that the host gives. The drive forgets the content of the memory (Set Features, Host Memory
+/// Buffer, with Memory Return off).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct HostMemoryChange {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Spec;
 
-/// Drives of a RAID with a description of their own: another device, or this one with changes.
+/// Drives of a RAID with a description of their own: another device, or this device with changes.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DriveKind {

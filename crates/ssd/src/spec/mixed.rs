@@ -1,5 +1,5 @@
-//! A RAID of drives with different descriptions: the RAID's numbers from those of its drives, and the drives that it
-//! cannot have.
+//! A RAID of drives with different descriptions: the RAID's numbers from the numbers of its drives, and the drives that
+//! it cannot have.
 
 use base::fault::{Fault, Faults};
 use base::units::{Bytes, SECTOR};

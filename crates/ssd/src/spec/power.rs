@@ -11,17 +11,18 @@ use ftl::FtlKind;
 
 use super::Spec;
 
-/// The most power states, operational and non-operational ones together (NVM Express).
+/// The most power states, operational and non-operational together (NVM Express).
 const STATES_MAX: usize = 32;
 
-/// Power and heat of the drive. The electrical figures of the part say what its flash draws.
+/// Power and heat of the drive. The power of the flash follows from the electrical figures of the part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct PowerSpec {
     /// The power of the controller, with its RAM; zero if missing.
     #[serde(skip_serializing_if = "is_default")]
     pub controller: ControllerPower,
-    /// Operational power states (NVM Express), in descending order of their power. A host selects one to limit what the drive draws.
+    /// Operational power states (NVM Express), in descending order of their power. A host selects a state to limit the
+    /// drive's power.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub operational: Vec<OperationalState>,
     /// The operational power state that the host selects before the run (Set Features, Power Management), by its number from 0 on.
@@ -38,7 +39,7 @@ pub struct PowerSpec {
     pub thermal: Option<ThermalSpec>,
 }
 
-/// The power of the controller, without that of the flash.
+/// The power of the controller, without the flash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ControllerPower {
@@ -53,14 +54,15 @@ pub struct ControllerPower {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OperationalState {
-    /// The most that the whole drive draws in the state. The flash arrays get this power less that of the active
-    /// controller (assumed); channels and idle dies are not counted.
+    /// The most power that the whole drive draws in the state. The flash arrays get this power less the power of the
+    /// active controller (assumed); channels and idle dies are not counted.
     #[schemars(extend("examples" = ["7.8W", "3.4W"]))]
     pub power: Power,
-    /// The time that the drive takes to enter the state from another operational one. It takes no request meanwhile.
+    /// The time that the drive takes to enter the state from another operational state. Meanwhile the drive takes no
+    /// request.
     #[serde(default, skip_serializing_if = "is_default")]
     pub entry: Span,
-    /// The time that the drive takes to leave the state for another operational one, before it enters that state.
+    /// The time that the drive takes to leave the state, before it enters another operational state.
     #[serde(default, skip_serializing_if = "is_default")]
     pub exit: Span,
 }

@@ -13,7 +13,7 @@ use super::Spec;
 use crate::QueueId;
 use base::fault::Faults;
 
-/// The most queues: NVM Express has queue identifiers of 16 bits, and 0 is that of the admin queue.
+/// The most queues: NVM Express has queue identifiers of 16 bits, and 0 is the admin queue.
 const MOST_QUEUES: usize = 65_535;
 
 /// The order of commands that wait in several submission queues (NVM Express Base Specification 2.0, section 3.4.4,
@@ -35,7 +35,7 @@ impl QueueArbitration {
     pub const EVERY: [Self; 2] = [Self::RoundRobin, Self::Weighted];
 }
 
-/// A submission queue.
+/// A submission queue: its weight, depth and dies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct QueueSpec {
@@ -70,7 +70,7 @@ pub struct QueueSpec {
 pub struct ResolvedQueue {
     /// The number of commands taken in each round of weighted arbitration.
     pub weight: u32,
-    /// True if the queue's commands are taken before those of all queues that are not urgent.
+    /// True if the queue's commands are taken before the commands of all queues that are not urgent.
     pub urgent: bool,
     /// The most commands of this queue that the device works on at once; `None` without a limit.
     pub depth: Option<u32>,

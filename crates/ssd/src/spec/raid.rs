@@ -13,8 +13,8 @@ use super::{DriveKind, Spec};
 /// bits.
 const MOST_DRIVES: u32 = 32;
 
-/// Several drives as one. All have this description except those of a `kind` of their own, and each has random streams
-/// of its own. The model is that of the software RAID of a host: each drive has its own link, and the host's processor
+/// Several drives as one. All have this description except drives with a `kind` of their own, and each has random
+/// streams of its own. The model is the software RAID of a host: each drive has its own link, and the host's processor
 /// takes no time.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -183,7 +183,7 @@ impl RaidSpec {
         }
     }
 
-    /// The number of all drives: those of the stripes, the spares, and that of the journal.
+    /// The number of all drives: of the stripes, the spares, and the drive of the journal.
     #[must_use]
     pub const fn all_drives(&self) -> u32 {
         self.drives.saturating_add(self.spares).saturating_add(self.journal.is_some() as u32)

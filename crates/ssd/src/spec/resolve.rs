@@ -69,8 +69,8 @@ pub struct ResolvedHost {
 }
 
 impl ResolvedDevice {
-    /// The number of sectors that the user can address: in a RAID, those of all its drives together; through a
-    /// translation, those of its map.
+    /// The number of sectors that the user can address: in a RAID, the sectors of all drives together; through a
+    /// translation, the sectors of its map.
     #[must_use]
     pub fn capacity(&self) -> Sectors {
         let units = self.translation.map_or(self.units, |shape| shape.units);
@@ -93,8 +93,8 @@ impl ResolvedDevice {
     }
 
     /// The number of drives, including the spares of a RAID and the drive of its journal. Capacities, cost and memory
-    /// are those of all drives together; units, geometry and all other tables are those of each drive without a
-    /// description of its own.
+    /// count all drives together; units, geometry and all other tables describe each drive without a description of its
+    /// own.
     #[must_use]
     pub fn drives(&self) -> u32 {
         self.spec.raid.as_ref().map_or(1, super::RaidSpec::all_drives)
@@ -116,7 +116,7 @@ impl ResolvedDevice {
     ///
     /// # Panics
     ///
-    /// Never: the description of a drive is checked with that of its RAID.
+    /// Never: the description of a drive is checked together with its RAID.
     #[must_use]
     pub fn of_drive(&self, number: u32) -> Self {
         let mut one = Self { planted: self.planted, kinds: Vec::new(), ..self.kind_of(number).clone() };
@@ -321,7 +321,6 @@ impl Spec {
         }
     }
 
-    /// The description with its parts written out.
     fn written_out(&self, part: &Part, slc_array: Option<&ResolvedSlcArray>) -> Self {
         let mut spec = self.clone();
         spec.flash.part = None;
@@ -398,7 +397,7 @@ impl Spec {
     }
 }
 
-/// The SLC array as the FTL needs to know it.
+/// The properties of the SLC array that the FTL uses.
 fn array_of(slc_array: &ResolvedSlcArray) -> Array {
     Array {
         geometry: slc_array.geometry.clone(),

@@ -110,14 +110,14 @@ impl Default for ZoneGcSpec {
 }
 
 impl TranslationSpec {
-    /// The number of zones that are open at once, those of copies included.
+    /// The number of zones that are open at once, zones of copies included.
     #[must_use]
     pub const fn open_zones(&self) -> u32 {
         (self.streams + 1) * self.zones_per_stream
     }
 
-    /// The number of zones beside those that the data fills: open ones, those that collection keeps free, and one to
-    /// collect.
+    /// The number of zones beside those that the data fills: open zones, zones that collection keeps free, and one zone
+    /// to collect.
     const fn spare_zones(&self) -> u32 {
         self.open_zones() + self.zones_per_stream + self.gc.stop + 1
     }

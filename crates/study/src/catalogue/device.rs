@@ -13,7 +13,7 @@ use crate::config::{ConfigFault, Document, Faults};
 /// A device that can be built.
 #[derive(Clone, Debug)]
 pub struct Device {
-    /// Name of the device in results: that of its description.
+    /// Name of the device in its description, and in results.
     pub name: String,
     /// The device with all defaults filled in, from which drives are built.
     pub resolved: ResolvedDevice,

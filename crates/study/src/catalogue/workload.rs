@@ -97,7 +97,7 @@ pub enum WorkloadFile {
 }
 
 /// Finds a workload: `.toml` is a generator or a script, `.fio` a job file, any other file a trace, `-` a trace from
-/// standard input. If there is no such file, the name may be that of a built-in workload.
+/// standard input. If there is no such file, the name may name a built-in workload.
 ///
 /// # Errors
 ///

@@ -33,7 +33,6 @@ fn latency(summary: &Summary, kind: &str, of: &str) -> Option<f64> {
     summary.kinds.get(kind)?.latency_us.get(of).copied().filter(|_| !hidden)
 }
 
-/// A metric of a run by its name.
 fn metric(summary: &Summary, name: &str) -> Option<f64> {
     name.parse::<Metric>().expect("a constant, valid name").of(summary)
 }
@@ -120,7 +119,6 @@ const FAILED: &str = "failed";
 /// The key of the column of write amplification in mapping units.
 const IN_UNITS: &str = "write_amplification";
 
-/// The key of the column of write amplification in bytes.
 const IN_BYTES: &str = "byte_write_amplification";
 
 /// The note below a table, on its last column.

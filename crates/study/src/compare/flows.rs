@@ -70,17 +70,18 @@ pub const MEANING: &str = "Slowdown: mean latency beside the other flows, by tha
 /// A drive's values for one flow, or for all flows together.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FlowRow {
-    /// Name of the drive: that of its description.
+    /// Name of the drive in its description.
     pub device: String,
     /// Values in base units; columns that do not apply are left out.
     #[schemars(extend("propertyNames" = schema::keys(FLOW.iter().chain(&FAIRNESS).map(|column| column.key))))]
     pub values: BTreeMap<&'static str, f64>,
-    /// The values over the seeds: their mean, its 95 % interval, and each run's; missing with one seed.
+    /// For each column, the mean over the seeds with its 95 % interval, and the value of each run; missing with one
+    /// seed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("propertyNames" = schema::keys(FLOW.iter().chain(&FAIRNESS).map(|column| column.key))))]
     pub spread: BTreeMap<&'static str, Spread>,
-    /// The keys of the columns in which the drive may be the best: it has the best mean, or the seeds cannot tell it
-    /// from the drive with the best mean. Empty with one seed.
+    /// The keys of the columns in which the drive may be the best: the drive has the best mean, or the seeds cannot
+    /// tell it from the drive with the best mean. Empty with one seed.
     pub best: Vec<&'static str>,
 }
 

@@ -25,7 +25,6 @@ pub(super) struct Work {
 
 /// A fault before it becomes a message.
 enum DecodeFault<'a> {
-    /// A fault of one value.
     Found(SchemaFault<'a>),
     /// A fault of several values together.
     Whole(Fault),

@@ -32,20 +32,20 @@ pub struct Document {
 /// The origin of a change.
 #[derive(Clone, Debug)]
 enum Setter {
-    /// The command line.
+    /// An option of the command line.
     Option,
-    /// A key of another file.
+    /// A key of the file `path`; `source` is the text of that file, for messages.
     File { path: PathBuf, source: Arc<str>, key: String },
 }
 
 /// The layers that set values, in ascending order: a later layer replaces an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
-    /// The file itself.
+    /// A value that the file gives.
     File,
     /// The key `set` of a study.
     Study,
-    /// An axis of a study.
+    /// A value that an axis of a study sets.
     Axis,
     /// An option of the command line, which overrides all others.
     CommandLine,
@@ -231,7 +231,7 @@ impl Document {
         &self.source
     }
 
-    /// The parsed values.
+    /// The parsed values, with all changes.
     #[must_use]
     pub const fn table(&self) -> &Table {
         &self.table

@@ -71,7 +71,6 @@ fn forbidden(message: &str) -> Option<&'static str> {
 /// Builds a valid file with this value at some key.
 type FileBuilder<'a> = &'a dyn Fn(Value) -> Table;
 
-/// Calls `each` with every key.
 fn walk(
     schema: &Schema,
     here: &Json,

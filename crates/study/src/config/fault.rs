@@ -14,9 +14,9 @@ pub struct ConfigFault {
     pub line: Option<usize>,
     /// The key with its tables, joined by dots; empty for the whole file.
     pub key: String,
-    /// A sentence that says what is wrong.
+    /// A sentence that states the fault.
     pub message: String,
-    /// A sentence that says how to correct it.
+    /// A sentence that says how to correct the fault.
     pub remedy: String,
 }
 

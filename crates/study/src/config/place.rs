@@ -43,7 +43,6 @@ pub(super) fn split(key: &str) -> Vec<PathSegment> {
 pub(super) struct Lines(Vec<usize>);
 
 impl Lines {
-    /// Scans `source`.
     pub(super) fn new(source: &str) -> Self {
         let ends = source.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         Self(std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect())
@@ -55,7 +54,6 @@ impl Lines {
     }
 }
 
-/// The place of a key in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct KeyPlace {
     /// The line of the key; if the text does not have the key, the line of its innermost table.

@@ -14,14 +14,14 @@ pub enum FormerName {
     Value {
         /// The key's path in the file.
         path: &'static str,
-        /// The former name of the value.
+        /// The name of the value in older versions.
         old: &'static str,
         /// The value's current name.
         now: &'static str,
     },
     /// The name of a metric changed.
     Metric {
-        /// The metric's former name.
+        /// The metric's name in older versions.
         old: &'static str,
         /// The metric's current name.
         now: &'static str,

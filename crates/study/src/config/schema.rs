@@ -150,7 +150,6 @@ impl Schema {
         true
     }
 
-    /// A valid value.
     pub(super) fn example(&self, schema: &Json, substitute: Substitute) -> Value {
         let pick = |all: &[Json]| match substitute {
             Substitute::First => all.first().cloned(),

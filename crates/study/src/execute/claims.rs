@@ -43,7 +43,7 @@ impl Verdict {
     }
 }
 
-/// The result of one expectation.
+/// An expectation of a study, with the measured value and the verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename = "Finding")]
 pub struct ExpectationResult {
@@ -58,12 +58,12 @@ pub struct ExpectationResult {
     /// The kind of agreement that the expectation asks for.
     #[serde(flatten)]
     pub sharpness: Sharpness,
-    /// The paper's words, if they ask for no more than the expectation does.
+    /// The paper's words, if the paper asks for no more than the expectation does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asks_no_more: Option<String>,
     /// The data to which inputs of the expectation were fitted; `null` if the study does not say.
     pub calibrated: Option<CalibrationTarget>,
-    /// Verdict on the expectation.
+    /// Whether the measured value meets the expectation.
     pub verdict: Verdict,
     /// The known reason for a difference.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,7 +80,7 @@ pub struct ExpectationResult {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename = "LeftOut")]
 pub struct OmittedPoints {
-    /// The points in words.
+    /// The points that are left out, in words.
     pub points: String,
     /// The measured value, as the study prints it.
     pub measured: String,
@@ -111,7 +111,7 @@ pub struct Isolation {
 pub struct Claim {
     /// Identifier of the claim, which is unique in its study.
     pub id: String,
-    /// The claim in words.
+    /// The claim of the paper, as one sentence.
     pub says: String,
     /// The place where the claim is made.
     pub source: String,
@@ -152,7 +152,6 @@ impl Claim {
         }
     }
 
-    /// Adds the results of one study for the claim.
     fn add(&mut self, spec: &ClaimSpec, outcome: &StudyOutcome) {
         self.findings.extend(spec.expectations.iter().map(|one| finding(one, spec.calibrated, outcome)));
         self.isolated.extend(spec.isolations.iter().map(|one| isolation(one, outcome)));

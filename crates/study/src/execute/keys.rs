@@ -31,11 +31,11 @@ const SCHEMA: &str = "flashloom-keys-1";
 
 const LIST: &str = "keys.json";
 
-/// The keys of studies.
+/// The runs of studies with the files of their keys, as `study --keys` writes them.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[schemars(title = SCHEMA)]
 pub struct KeyList {
-    /// Version of this list.
+    /// Version of the keys of this document.
     #[schemars(extend("const" = SCHEMA))]
     schema: String,
     /// The runs: first those whose results are not in the store, the longest first.

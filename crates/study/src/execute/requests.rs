@@ -4,9 +4,9 @@ use crate::catalogue::WorkloadFile;
 use crate::plan::Point;
 use crate::run::{Stop, WarmUp};
 
-/// The number of requests of a run of this point: those of its warm-up and of its measurement, or all requests of its
-/// described workloads. `None` if the study does not determine it: for a trace without a limit, or a run that ends with
-/// time, data or steady state.
+/// The number of requests of a run of this point: the requests of its warm-up and of its measurement, or all requests
+/// of its described workloads. `None` if the study does not determine it: for a trace without a limit, or a run that
+/// ends with time, data or steady state.
 pub(super) fn requests(point: &Point) -> Option<u64> {
     let window = point.run.window();
     match (window.warm_up, window.stop) {

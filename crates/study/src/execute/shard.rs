@@ -21,7 +21,7 @@ use crate::store::Digest;
 /// The largest number of shards that a user may ask for.
 const MOST: u32 = 1_000_000;
 
-/// One of several shards.
+/// A shard and the number of all shards: `K/N` on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     number: NonZeroU32,
@@ -110,7 +110,6 @@ pub fn describe_point(axes: &[String], labels: &[Label]) -> String {
 /// The runs of studies that belong to a shard.
 #[derive(Clone, Debug)]
 pub struct ShardAssignment {
-    /// For each study, the numbers of its runs.
     runs: Vec<Vec<usize>>,
 }
 

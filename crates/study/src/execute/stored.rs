@@ -50,7 +50,6 @@ pub fn shared_states(plans: &[Plan]) -> BTreeSet<Digest> {
     shared
 }
 
-/// A run with its key.
 struct KeyedRun {
     key: Key,
     digest: Digest,

@@ -58,7 +58,7 @@ pub struct DueRun {
     pub place: String,
     /// The name of the run's device.
     pub device: String,
-    /// The memory that the run needs.
+    /// The predicted memory of the run.
     pub memory: Bytes,
     /// The number of the run's requests, if the study determines it.
     pub requests: Option<u64>,
@@ -87,7 +87,7 @@ impl fmt::Display for TakeError {
 impl std::error::Error for TakeError {}
 
 impl Sweep {
-    /// Looks up the runs of the study that are left. `store` has results, and receives new ones; `warn` receives
+    /// Looks up the runs of the study that are left. `store` has results, and receives new results; `warn` receives
     /// sentences for the user.
     ///
     /// # Errors
@@ -139,7 +139,7 @@ impl Sweep {
         &self.plan.spec.name
     }
 
-    /// The number of all runs.
+    /// The number of runs of the plan: each point with each seed.
     #[must_use]
     pub fn runs(&self) -> usize {
         self.jobs.len()

@@ -16,7 +16,7 @@ use crate::metric::Dimension;
 /// A band whose ends are further apart than this factor counts as open above.
 const OPEN: f64 = 5.0;
 
-/// The sharpness of an expectation.
+/// The sharpness of an expectation: the kind of its condition, and the width of its band.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Sharpness {
     /// The band as a short text, e.g. `at most +10%`, `at least 98.0%`, `10% apart`.
@@ -24,7 +24,7 @@ pub struct Sharpness {
     /// Half the width of a band with two ends, as a share of its middle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub width: Option<f64>,
-    /// True if the band has only one end or no margin, and the study cites no words of the paper that ask for no more.
+    /// True if the band has only one end or no margin, and the study cites no words of the paper to justify this.
     pub loose: bool,
 }
 

@@ -39,7 +39,7 @@ impl<'a> Values<'a> {
         Self { axes: Cow::Borrowed(axes), at, unit }
     }
 
-    /// The dimension of the values.
+    /// The dimension that an expectation's bounds must have, e.g. a time or a plain number.
     #[must_use]
     pub const fn dimension(&self) -> Dimension {
         self.unit

@@ -13,7 +13,7 @@ pub struct Group {
     pub title: &'static str,
     /// The runs that have these metrics.
     pub runs: &'static str,
-    /// The metrics.
+    /// The metrics of the group, in the order of the reference.
     pub entries: Vec<MetricEntry>,
 }
 
@@ -423,7 +423,7 @@ const FAIRNESS: [Meaning; 5] = [
     ("harmonic-speedup", "Harmonic mean of the speed-ups (Luo et al., ISPASS 2001)"),
 ];
 
-/// Every metric.
+/// Every metric, in the groups of the reference.
 #[must_use]
 pub fn catalogue() -> Vec<Group> {
     let group = |title, runs, prefix: &str, all: &[Meaning]| {

@@ -8,19 +8,19 @@ use workload::generate::RequestRate;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dimension {
-    /// Microseconds.
+    /// A time, in microseconds.
     Time,
     /// Bytes per second.
     Rate,
-    /// Requests per second.
+    /// A rate of requests, per second.
     PerSecond,
-    /// Joules.
+    /// An energy, in joules.
     Energy,
     /// A share of a whole, which is 1.
     Share,
     /// A number of things, without a unit.
     Count,
-    /// A dimensionless quotient.
+    /// A quotient of two numbers with equal units, e.g. write amplification.
     Plain,
 }
 

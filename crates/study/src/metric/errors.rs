@@ -3,7 +3,6 @@
 use super::dimension::Dimension;
 use crate::summary::ErrorSummary;
 
-/// A number of the reads with errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ErrorStat {
     Retries,

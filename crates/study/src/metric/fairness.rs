@@ -8,7 +8,7 @@ use super::{KINDS, LATENCIES, Name, STATS};
 use crate::metric::dimension::Dimension;
 use crate::summary::{FairnessSummary, FlowSummary, KindSummary, Slowdown, Summary};
 
-/// The requests over which a number is taken: those of a run, or of one of its flows.
+/// The requests over which a number is taken: of a run, or of one of its flows.
 #[derive(Clone, Copy)]
 pub(super) struct Requests<'a> {
     kinds: &'a BTreeMap<&'static str, KindSummary>,
@@ -70,7 +70,6 @@ const PLAIN: [&str; 5] = ["mean", "accumulated", "requests-per-s", "rate", "simu
 /// Names of numbers that compare a flow with its run alone.
 const COMPARED: [&str; 2] = ["slowdown", "rate-slowdown"];
 
-/// The names of all numbers of a flow.
 pub(super) fn names(flow: &str) -> Vec<String> {
     let of_kinds =
         KINDS.iter().flat_map(|kind| LATENCIES.iter().chain(&STATS).map(move |stat| format!("{kind}.{stat}")));

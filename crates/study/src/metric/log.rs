@@ -3,7 +3,6 @@
 use super::dimension::Dimension;
 use crate::summary::LogSummary;
 
-/// A number of the merges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LogStat {
     Merges,

@@ -3,7 +3,6 @@
 use super::dimension::Dimension;
 use crate::summary::MapSummary;
 
-/// A number of the map unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MapStat {
     Questions,

@@ -7,7 +7,6 @@ use crate::summary::SlcMlcSummary;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SlcStat {
     Of(&'static str, Dimension),
-    /// Commands of the SLC flash.
     Commands(String, Option<String>),
 }
 

@@ -29,7 +29,6 @@ const NOWHERE: usize = usize::MAX;
 /// The number of sectors of one chunk of the array, if mapping units divide it.
 const CHUNK: u64 = 1024;
 
-/// The content of the sectors of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestContent {
     /// Consecutive stamps of a write; this is the first.
@@ -41,7 +40,6 @@ pub(super) enum RequestContent {
 }
 
 impl RequestContent {
-    /// The content of a sector by its offset in the request.
     pub(super) const fn at(self, offset: u64) -> u64 {
         match self {
             Self::Stamps(first) => first + offset,
@@ -80,7 +78,6 @@ pub(super) struct SectorArray {
     words: Vec<u64>,
     /// The sectors of mapping units that are stored one by one, for each touched chunk; empty while it has none.
     sectors: Vec<Box<[u64]>>,
-    /// The number of sectors of a mapping unit.
     unit: u64,
     by_unit: Divisor,
     /// The number of mapping units of a chunk, as a power of two.
@@ -170,7 +167,7 @@ impl SectorArray {
     }
 
     /// The index of a mapping unit's word, whose chunk becomes touched. Called for consecutive units: `next` is the
-    /// expected index of this unit's word, and becomes that of the next unit's.
+    /// expected index of this unit's word, and becomes the index of the next unit's word.
     #[inline]
     fn index_of_next(&mut self, unit: u64, next: &mut usize) -> usize {
         let place = self.place(unit);
@@ -288,7 +285,6 @@ impl SectorArray {
         self.split(unit)[offset as usize] = content;
     }
 
-    /// Sets the content of the sectors of a request.
     pub(super) fn set(&mut self, io: &Io, content: RequestContent) {
         let mut next = NOWHERE;
         // Untouched sectors read as zeros already, and a reset of a zone may cover gigabytes of them.

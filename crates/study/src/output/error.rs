@@ -1,4 +1,4 @@
-//! The error of an output.
+//! The error for an output that cannot be written, with its remedy.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -120,7 +120,7 @@ impl OutFolder {
         self.files.iter().map(|(name, _)| self.permit(name)).collect()
     }
 
-    /// Names all files. Returns notes about the files they replace.
+    /// Gives all files their final names. Returns notes about replaced files.
     pub(super) fn publish(mut self) -> Result<Vec<String>, OutputError> {
         self.files.sort_by_key(|(name, _)| [MARK, STUDY_MARK].contains(&&**name));
         let before = self.check()?;

@@ -195,7 +195,7 @@ impl Staged {
         &self.file
     }
 
-    /// Gives the file a name, in the folder of its creation or in another one of the same file system. Without
+    /// Gives the file a name, in the folder of its creation or in another folder of the same file system. Without
     /// `replace`, the name must be free.
     pub(super) fn publish(self, to: &Path, replace: bool) -> io::Result<()> {
         // Some file systems report only here that they are full.

@@ -1,6 +1,6 @@
 //! The studies that come with Flashloom.
 
-/// One file per study. A new study is a new file and a line here; its name begins with that of its paper.
+/// One file per study. A new study is a new file and a line here; its name begins with the paper's name.
 const BUILTIN: &[(&str, &str)] = &[
     ("chang/buckets", include_str!("../../studies/chang/buckets.toml")),
     ("chang/density", include_str!("../../studies/chang/density.toml")),

@@ -14,7 +14,7 @@ use crate::label::Label;
 pub struct ClaimSpec {
     /// The claim's name, e.g. `DJ1`.
     pub id: String,
-    /// The claim in words.
+    /// The claim of the paper, as one sentence.
     pub says: String,
     /// The place where the claim is made.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -38,13 +38,12 @@ pub struct FigureSpec {
     /// of `metrics`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub erases_of: Vec<FlashArray>,
-    /// The horizontal axis of the chart: an axis of the study. Erase counts have no such axis, and a score without it
-    /// is that of the study's device.
+    /// The horizontal axis of the chart: an axis of the study. Erase counts have no such axis, and without `along` a
+    /// score is the score of the study's device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub along: Option<String>,
-    /// A metric on the horizontal axis, e.g. `requests-per-s`. Lines go through the points of the axis `along`, in its
-    /// order, one line for each metric and each point of the axis `by`. An example is latency against the achieved
-    /// rate.
+    /// A metric on the horizontal axis, e.g. `requests-per-s` for latency against the achieved rate. Lines go through
+    /// the points of the axis `along`, in its order: a line for each metric and each point of the axis `by`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<Metric>,
     /// The axis whose points are lines or bars of different colours.
@@ -61,7 +60,8 @@ pub struct FigureSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per: Option<Assignment>,
     /// Divides each number by the number at the point whose labels on these two axes are exchanged: `["banks",
-    /// "superblock"]` divides the number of 4 banks with superblocks of 1 by that of 1 bank with superblocks of 4.
+    /// "superblock"]` divides the number at 4 banks with superblocks of 1 by the number at 1 bank with superblocks of
+    /// 4.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_exchanged: Option<[String; 2]>,
     /// Divides the number at the same point with these labels by each number: a speed-up, if the metric is a time.
@@ -76,7 +76,7 @@ pub struct FigureSpec {
     /// A note for readers, e.g. that the source gives no numbers for its bars.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// The values that the source states, drawn as marks beside the measured ones.
+    /// The values that the source states, drawn as marks beside the measured values.
     #[serde(default, rename = "paper", skip_serializing_if = "Vec::is_empty")]
     pub stated: Vec<StatedSpec>,
 }
@@ -95,9 +95,9 @@ pub struct FigurePart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlashArray {
-    /// The array of SLC flash.
+    /// The SLC array: one bit per cell.
     Slc,
-    /// The array of MLC flash.
+    /// The main array, of MLC flash.
     Mlc,
 }
 

@@ -1,4 +1,4 @@
-//! The workloads that run beside the first one of a point: the tables `run.flows.NAME`.
+//! The workloads that run beside the first workload of a point: the tables `run.flows.NAME`.
 
 use std::path::{Path, PathBuf};
 
@@ -20,8 +20,8 @@ use crate::metric::Metric;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct FlowSpec {
-    /// The workload, which every flow needs: a file (its path is relative to the study), or the name of one that comes
-    /// with Flashloom.
+    /// The workload, which every flow needs: a file (its path is relative to the study), or the name of a workload that
+    /// comes with Flashloom.
     #[schemars(extend("examples" = ["oltp", "random-read-4k"]))]
     pub workload: PathBuf,
     /// The submission queue of the drive for the flow's requests; see `host.queue` in device files.
@@ -34,7 +34,7 @@ pub struct FlowSpec {
     /// The weight of that queue, in place of the drive's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<u32>,
-    /// Keep this many requests outstanding, instead of the workload's pacing.
+    /// The number of requests to keep outstanding, in place of the workload's pacing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
     /// True to issue the flow's requests at their arrival times, in place of the workload's pacing.
@@ -47,7 +47,7 @@ pub struct FlowSpec {
     /// The most requests to read of the flow's trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// Options for reading the flow's trace, in place of those of `run`.
+    /// Options for reading the flow's trace, in place of the options of `run`.
     #[serde(flatten)]
     pub reading: ReadingSpec,
 }
@@ -79,7 +79,7 @@ impl FlowSpec {
         pacing(self.depth, self.open)
     }
 
-    /// The options with which to read the flow's trace: the flow's own keys, and those of the run for the rest.
+    /// The options with which to read the flow's trace: the flow's own keys, and the keys of the run for the rest.
     pub(crate) fn trace_options(&self, run: &RunSpec) -> Result<TraceOptions, UnknownRule> {
         Ok(TraceOptions { limit: self.limit, ..self.reading.or(&run.reading).options()? })
     }
@@ -180,7 +180,7 @@ pub(super) fn find(path: &Path, run: &Document, key: &str) -> Result<WorkloadFil
     Ok(file)
 }
 
-/// Finds the workloads beside the first one of a point, with their changes.
+/// Finds the workloads beside the first workload of a point, with their changes.
 pub(super) fn workloads(
     document: &Document,
     study: &StudySpec,
@@ -238,7 +238,7 @@ fn one(
 }
 
 impl Point {
-    /// All workloads of the point, the first one first.
+    /// All workloads of the point: the first workload, then the others.
     pub fn workloads(&self) -> impl Iterator<Item = &WorkloadFile> {
         std::iter::once(&self.workload).chain(self.beside.iter().map(|flow| &flow.workload))
     }
@@ -272,8 +272,8 @@ impl Point {
         std::iter::once(own).chain(beside).all(|(pacing, workload)| closed(pacing, workload))
     }
 
-    /// The names of the point's flows, including that of the first workload; `None` if a name is known only when the
-    /// workload is opened.
+    /// The names of the point's flows, including the first workload's; `None` if a name is known only when the workload
+    /// is opened.
     fn flow_names(&self) -> Option<Vec<String>> {
         let first = self.run.name.clone().or_else(|| self.workload.name())?;
         Some(std::iter::once(first).chain(self.beside.iter().map(|flow| flow.name.clone())).collect())

@@ -32,7 +32,6 @@ pub struct Plan {
     pub force: bool,
 }
 
-/// The changes at one point of an axis.
 struct AxisPoint {
     /// The study's key that makes the change.
     key: String,
@@ -47,8 +46,7 @@ struct AxisPoint {
 impl Plan {
     /// Makes a study from its file. Files that the study names are looked up beside it.
     ///
-    /// # Errors
-    /// All faults of the study; if it has none, those of its points.
+    /// # Errors All faults of the study; if the study has none, the faults of its points.
     pub fn new(document: &Document) -> Result<Self, Faults> {
         let (spec, grid) = document.decode_and(Grid::new)?;
         Self::of(document, spec, grid)
@@ -225,7 +223,6 @@ fn matches(assignment: &Assignment, axes: &[(String, Vec<Label>)], labels: &[Lab
         .all(|((name, _), label)| assignment.get(name).is_none_or(|wanted| wanted.labels().contains(label)))
 }
 
-/// The points of the axis with this number.
 fn steps(spec: &StudySpec, number: usize, faults: &mut Vec<Fault>) -> Vec<AxisPoint> {
     let axis = &spec.axes[number];
     let at = |key: &str| format!("axis[{number}]{key}");
@@ -276,7 +273,6 @@ fn steps(spec: &StudySpec, number: usize, faults: &mut Vec<Fault>) -> Vec<AxisPo
     steps
 }
 
-/// The step of an axis that sets `key` to this value.
 fn step(axis: &str, key: &str, i: usize, value: &Value, faults: &mut Vec<Fault>) -> Option<AxisPoint> {
     let Some(label) = Label::of(value) else {
         let message = format!("`{value}` is not a name for a point");
@@ -415,7 +411,6 @@ impl Point {
     }
 }
 
-/// The faults of a table `run`.
 pub(crate) fn check_run(run: &RunSpec, device: Option<&Device>) -> Result<(), Vec<Fault>> {
     let mut faults = Vec::new();
     let (steps, is_new) = (&run.precondition, run.load_snapshot.is_none());

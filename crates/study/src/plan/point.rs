@@ -18,7 +18,7 @@ pub struct Point {
     pub run: RunSpec,
 }
 
-/// A workload beside the first one of a point, found but not opened.
+/// A workload beside the first workload of a point, found but not opened.
 #[derive(Clone, Debug)]
 pub struct ConcurrentWorkload {
     /// Name of the flow in results.

@@ -44,11 +44,11 @@ pub struct ReadingSpec {
     /// True to refuse a trace if its units, columns or format are in doubt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
-    /// The longest gap between requests of a trace; longer ones are shortened to it.
+    /// The longest gap between requests of a trace; longer gaps are shortened to this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gap_limit: Option<Span>,
-    /// The tolerance for times out of order: a request may be earlier than the latest one so far by at most this time,
-    /// and is sorted into its place.
+    /// The tolerance for times out of order: a request may be earlier than the latest request so far by at most this
+    /// time, and is sorted into its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<Span>,
     /// The only volume of a trace to play; all if missing.
@@ -150,7 +150,7 @@ impl ReadingSpec {
         })
     }
 
-    /// The given keys, and those of `other` for the rest.
+    /// The given keys, and the keys of `other` for the rest.
     pub(super) fn or(&self, other: &Self) -> Self {
         let text = |own: &Option<String>, other: &Option<String>| own.clone().or_else(|| other.clone());
         Self {

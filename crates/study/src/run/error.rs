@@ -20,7 +20,7 @@ pub enum RunError {
     Empty,
     /// The workload ended before the warm-up, so that nothing was measured.
     OnlyWarmUp {
-        /// The requests that completed.
+        /// The number of requests that had completed.
         requests: u64,
     },
     /// The caller asked the run to stop.

@@ -70,7 +70,8 @@ pub(super) struct Flight<'a, 'l, S, D, P> {
     ledger: u64,
     pub(super) outstanding: u64,
     pub(super) now: Time,
-    /// The time of the last submission or completion, and the number of events that the device had handled by then.
+    /// The time of the last submission or completion, and the number of events that the device had handled at that
+    /// time.
     last_sign: (Time, u64),
     /// The counters at the start, with nothing in flight.
     at_rest: Counters,
@@ -124,11 +125,11 @@ pub(super) trait Flows {
     /// Accounts for a completed request and returns the index of its flow.
     fn completed<S>(&mut self, completion: &Completion<S>) -> u16;
 
-    /// Ends the warm-up: requests in flight count, earlier ones do not.
+    /// Ends the warm-up: requests in flight count, earlier requests do not.
     fn end_warm_up(&mut self) {}
 }
 
-/// The only flow of a run, whose results are those of the run.
+/// The only flow of a run: its results are the run's results.
 struct SingleFlow;
 
 impl Flows for SingleFlow {
@@ -344,7 +345,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         Ok(Some((next.io, self.named(next.queue, queue)?)))
     }
 
-    /// The queue that the source names for a request; if it names none, that of the flow.
+    /// The queue that the source names for a request; if it names none, the queue of the flow.
     #[inline]
     pub(super) fn named(&self, queue: Option<u16>, of_flow: QueueId) -> Result<QueueId, RunError> {
         let Some(queue) = queue.map(QueueId::new) else { return Ok(of_flow) };
@@ -352,7 +353,6 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         if queue.index() < queues { Ok(queue) } else { Err(RunError::NoQueue { queue, queues }) }
     }
 
-    /// Submits a request.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Every request passes here.
     pub(super) fn submit(&mut self, io: Io, queue: QueueId) -> Result<(), RunError> {
@@ -525,7 +525,6 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         RunError::EndOfTime { outstanding: self.outstanding, last_sign: self.last_sign.0 }
     }
 
-    /// Ends the run and returns its result.
     pub(super) fn finish(mut self, pacing: Pacing, flows: Vec<FlowResult>) -> Result<RunResult, RunError> {
         let warming = self.warm_up.is_some();
         if warming || self.warmed > 0 && self.result.submitted == 0 {

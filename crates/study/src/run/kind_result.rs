@@ -9,9 +9,9 @@ use crate::histogram::Histogram;
 /// Requests that waited behind flash commands of one cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delay {
-    /// The number of requests that waited behind such commands.
+    /// The number of requests that waited behind commands of the cause.
     pub requests: u64,
-    /// The sum of their latencies in picoseconds, waits for other causes included.
+    /// The sum of the latencies of these requests in picoseconds, waits for other causes included.
     pub latency_ps: u128,
 }
 
@@ -26,7 +26,6 @@ pub struct KindResult {
     pub queue_wait: Histogram,
     /// The times from leaving the host queue to completion.
     pub service: Histogram,
-    /// The time of the latest completion.
     latest: Time,
     /// The longest time between two completions.
     pub longest_gap: Span,

@@ -12,19 +12,19 @@ use ssd::{QueueId, Status, Tag};
 pub struct Record {
     /// The request's tag: its number in order of submission, from zero.
     pub tag: Tag,
-    /// The index of its flow.
+    /// The index of the request's flow.
     pub flow: u16,
-    /// The queue to which it was submitted.
+    /// The queue to which the request was submitted.
     pub queue: QueueId,
-    /// The request itself.
+    /// The kind and the extent of the request.
     pub io: Io,
     /// Success, or the reason of the failure.
     pub status: Status,
-    /// The time of its submission.
+    /// The time of the request's submission.
     pub arrival: Time,
-    /// The time at which it left its queue.
+    /// The time at which the request left its queue.
     pub start: Time,
-    /// The time of its completion.
+    /// The time of the request's completion.
     pub end: Time,
     /// The number of flash commands issued for the request before its acknowledgement.
     pub commands: u32,

@@ -1,4 +1,4 @@
-//! The results of a run.
+//! The results of a run: sums and histograms by kind of request and by flow.
 
 use base::io::IoKind;
 use base::units::{Bytes, Sectors, Span, Time};
@@ -14,7 +14,6 @@ use crate::histogram::Histogram;
 use crate::series::Series;
 use crate::steady::SteadyResult;
 
-/// The index of a kind in tables by kind.
 pub(crate) const fn index(kind: IoKind) -> usize {
     kind as usize
 }
@@ -45,7 +44,7 @@ pub(super) struct RunSums {
     prompt: [Histogram; IoKind::ALL.len()],
     first_arrival: Time,
     last_end: Time,
-    /// If the loop is open: the time of the last arrival, and the requests outstanding then.
+    /// If the loop is open: the time of the last arrival, and the requests outstanding at that time.
     last_arrival: Option<(Time, u64)>,
     /// The requests outstanding at all arrivals of an open loop.
     backlog: Backlog,
@@ -155,11 +154,11 @@ impl RunSums {
 /// The results of one flow of a run.
 #[derive(Clone, Debug)]
 pub struct FlowResult {
-    /// Name of the flow: that of its workload, unless the user gives another one.
+    /// Name of the flow: the workload's name, unless the user gives another.
     pub name: String,
-    /// The queue to which its requests were submitted.
+    /// The queue to which the flow's requests were submitted.
     pub queue: QueueId,
-    /// The pacing of its requests.
+    /// The pacing of the flow's requests.
     pub pacing: Pacing,
     /// The number of the flow's requests completed in the warm-up. No other field counts them.
     pub warmed_up: u64,
@@ -167,7 +166,7 @@ pub struct FlowResult {
     pub submitted: u64,
     /// The number of requests completed, whatever their outcome.
     pub completed: u64,
-    /// The number of requests of an open loop that the workload yielded after a later one, and that were therefore
+    /// The number of requests of an open loop that the workload yielded after a later request, and that were therefore
     /// issued late.
     pub inversions: u64,
     /// The submission time of the flow's first request.
@@ -266,7 +265,7 @@ pub struct RunResult {
     pub completed: u64,
     /// The number of sectors of all reads and of all writes, whatever their outcome.
     pub asked: [Sectors; 2],
-    /// The number of requests of an open loop that the workload yielded after a later one, and that were therefore
+    /// The number of requests of an open loop that the workload yielded after a later request, and that were therefore
     /// issued late.
     pub inversions: u64,
     /// The submission time of the first request.
@@ -400,7 +399,7 @@ impl RunResult {
         written(&self.at_rest, &self.after)
     }
 
-    /// The number of blocks erased.
+    /// The number of erase commands in the measurement.
     #[must_use]
     pub fn erases(&self) -> u64 {
         self.after.flash.since(&self.before.flash).op(Op::Erase).commands
@@ -418,7 +417,7 @@ fn served(kinds: &[KindResult; IoKind::ALL.len()]) -> u64 {
     IoKind::DATA.into_iter().map(|kind| kinds[index(kind)].with_status(Status::Done)).sum()
 }
 
-/// Bytes per second, rounded down to whole ones if at least 1; `None` if the bytes or the span are zero.
+/// Bytes per second, rounded down to whole bytes if at least 1; `None` if the bytes or the span are zero.
 #[must_use]
 pub fn rate(bytes: Bytes, span: Span) -> Option<f64> {
     if span.is_zero() || bytes.is_zero() {
@@ -468,7 +467,7 @@ pub fn write_amplification_by(from: &Counters, to: &Counters) -> Vec<(&'static s
     parts.filter(|(_, units)| *units > 0.0).map(|(name, units)| (name, units / host as f64)).collect()
 }
 
-/// Mapping units programmed and copied between two snapshots, by cause, without those of an SLC array.
+/// Mapping units programmed and copied between two snapshots, by cause, without the SLC array.
 #[must_use]
 pub fn programmed_by(from: &Counters, to: &Counters) -> [u64; Cause::COUNT] {
     let flash = to.flash.since(&from.flash);
@@ -504,7 +503,7 @@ fn host_slots(from: &Counters, to: &Counters) -> Option<u64> {
 }
 
 /// The counts between two snapshots of one device. Levels (free and bad blocks, the maxima of the map unit, the event
-/// hash) are those of the later snapshot.
+/// hash) are taken from the later snapshot.
 ///
 /// # Panics
 ///

@@ -35,7 +35,7 @@ pub enum WarmUp {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Stop {
-    /// At the end of the workload.
+    /// The run ends with the last request of the workload.
     #[default]
     AtEnd,
     /// After this many requests of all flows together. Requests in flight at the end of the warm-up count.
@@ -95,7 +95,7 @@ impl Default for Steady {
 }
 
 impl Steady {
-    /// The length of the measurement if the user asks for none: that of the window in which the drive was steady.
+    /// The length of the measurement if the user asks for none: the window in which the drive was steady.
     #[must_use]
     pub fn window(&self) -> Stop {
         let rounds = WINDOW as u64;
@@ -112,8 +112,8 @@ impl Steady {
 /// last, and nothing is recorded beside its results.
 #[derive(Default)]
 pub struct Rules<'a> {
-    /// The part of the workload before the measurement. Submission does not pause when the warm-up ends: requests in flight at
-    /// that moment are measured, earlier ones are not.
+    /// The part of the workload before the measurement. Submission does not pause when the warm-up ends: requests in
+    /// flight at that moment are measured, earlier requests are not.
     pub warm_up: WarmUp,
     /// The end of submission.
     pub stop: Stop,

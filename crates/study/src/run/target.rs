@@ -22,7 +22,6 @@ pub(super) struct RunTarget {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CompletionSums {
     pub(super) requests: u64,
-    /// The number of sectors of reads.
     pub(super) read: u64,
     /// The number of sectors of writes.
     pub(super) written: u64,
@@ -32,7 +31,6 @@ pub(super) struct CompletionSums {
 }
 
 impl CompletionSums {
-    /// The sums since `earlier`.
     pub(super) const fn since(self, earlier: Self) -> Self {
         Self {
             requests: self.requests - earlier.requests,

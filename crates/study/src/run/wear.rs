@@ -7,12 +7,11 @@ use super::result::RunSums;
 use crate::inspect::Inspect;
 use crate::life::{Life, RoundProgress};
 
-/// What a run needs of a drive beyond [`Drive`]: functions that the drive's owner has, and the life that the run is a round of.
+/// Inputs of a run beyond [`Drive`]: functions of the drive's owner, and the life of which the run is a round.
 pub(crate) struct Hooks<'l, D> {
     /// Called when the warm-up is over.
     pub(crate) end_warm_up: fn(&mut D, Time),
     pub(crate) bad_blocks: fn(&D) -> u64,
-    /// Returns the erases of each block.
     pub(crate) erases: fn(&D) -> Vec<u32>,
     /// The life that records the drive's wear.
     pub(crate) life: Option<&'l mut Life>,

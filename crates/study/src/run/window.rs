@@ -16,7 +16,6 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Replaces the warm-up of the window.
     pub(crate) fn warmed_up_by(self, warm_up: WarmUp) -> Self {
         Self { warm_up, ..self }
     }
@@ -31,7 +30,7 @@ impl Window {
         Self { is_fixed: true, ..self }
     }
 
-    /// Fills the open parts of the window with those of `other`.
+    /// Fills the open parts of the window from `other`.
     pub(crate) fn or(self, other: &MeasureKeys) -> Self {
         if self.is_fixed {
             return self;
@@ -56,7 +55,7 @@ impl Window {
     }
 
     /// The window of a later stage. The session's warm-up is over, and `left` is the rest of its end; parts that the
-    /// session leaves open are those of the stage's description.
+    /// session leaves open come from the stage's description.
     pub(crate) fn next(self, left: Stop, stage: &MeasureKeys) -> Self {
         let own = if self.warm_up == WarmUp::None {
             *stage

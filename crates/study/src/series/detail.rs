@@ -91,7 +91,7 @@ impl HistogramBuilder {
         *count = count.saturating_add(1);
     }
 
-    /// Returns the distribution so far, and begins the next one.
+    /// Returns the distribution so far, and begins the next distribution.
     fn take(&mut self) -> Latencies {
         self.used.sort_unstable();
         let counts = &mut self.counts;

@@ -78,18 +78,18 @@ pub enum SessionError {
     },
     /// The drive's life cannot be simulated.
     Life(LifeError),
-    /// A run failed.
+    /// The run of a workload failed.
     Run {
         /// The reason why the run failed.
         error: Box<RunError>,
-        /// The workload or its stage.
+        /// Name of the workload, or of its stage if it has several.
         workload: String,
     },
     /// The counters of a run disagree: a bug of Flashloom.
     Books {
-        /// The failed checks.
+        /// The equations between counters that do not hold.
         error: FailedChecks,
-        /// The workload or its stage.
+        /// Name of the workload, or of its stage if it has several.
         workload: String,
     },
 }

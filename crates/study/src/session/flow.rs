@@ -1,4 +1,4 @@
-//! A workload of a session.
+//! A workload of a session, with its pacing, queue and stages.
 
 use base::io::PlacementId;
 use base::units::Sectors;
@@ -104,7 +104,6 @@ impl<'a> Flow<'a> {
         Self { name, parts, config, doubts: notes, pacing, queue, placement, origin, verifies }
     }
 
-    /// Opens a workload as a flow.
     pub(super) fn open(origin: Origin) -> Result<Self, WorkloadError> {
         let Origin { file, options, capacity, seed, window } = &origin;
         let flow = Self::new(file.open_for(options, *capacity, *seed, *window)?);
@@ -238,8 +237,8 @@ impl<'a> Flow<'a> {
         self.parts.iter().flat_map(FlowStage::sources).all(|source| matches!(pacing(source), Pacing::Closed { .. }))
     }
 
-    /// The part that is measured in a run with this flow as the first: parts that the session leaves open are those of
-    /// the first stage.
+    /// The part that is measured in a run with this flow as the first: parts that the session leaves open come from the
+    /// first stage.
     pub(super) fn window(&self, session: Window) -> Window {
         self.parts.first().map_or(session, |part| session.or(&part.measured))
     }

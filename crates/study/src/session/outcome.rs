@@ -1,4 +1,4 @@
-//! The outcome of a session.
+//! The outcome of a session: the measurements of all stages, and the data that tables, files and pages need.
 
 use base::units::{Energy, Span};
 use flash::nand::Geometry;

@@ -10,7 +10,7 @@ use crate::run;
 pub enum Progress {
     /// The session preconditions the drive.
     Preconditioning {
-        /// The current step.
+        /// The step of preconditioning under way.
         step: Precondition,
         /// The number of mapping units written.
         done: u64,

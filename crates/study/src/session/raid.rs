@@ -57,7 +57,7 @@ impl Session<'_> {
         self.raid(&spec, false)
     }
 
-    /// Creates the drives of a RAID and preconditions those of the stripes.
+    /// Creates the drives of a RAID and preconditions the drives of the stripes.
     fn raid<S: Sector>(&mut self, spec: &RaidSpec, is_observed: bool) -> Result<Raid<S>, SessionError> {
         let mut drives = Vec::new();
         for number in 0..spec.all_drives() {

@@ -1,4 +1,4 @@
-//! Tests that a drive loads its own snapshots, and refuses changed ones and those of other drives.
+//! Tests that a drive loads its own snapshots, and refuses changed snapshots and snapshots of other drives.
 
 use std::io::Cursor;
 

@@ -69,7 +69,7 @@ impl Contents {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Discard {
     /// True for results that this version of Flashloom does not use: results of other versions of the model, and
-    /// damaged ones.
+    /// damaged results.
     pub unusable: bool,
     /// Removes results that were written, and states that were used, longer ago than this.
     pub older: Option<Duration>,
@@ -86,7 +86,7 @@ pub struct RemovedFiles {
     pub states: u64,
     /// The number of half-written files.
     pub leftovers: u64,
-    /// The bytes of all removed files.
+    /// The length of all removed files together.
     pub bytes: u64,
 }
 

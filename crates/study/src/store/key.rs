@@ -40,7 +40,7 @@ pub struct Key {
     /// The resolved device, as a table of its description.
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub device: Table,
-    /// The workloads: that of the study, and those of `run.flows`, in the order of their names.
+    /// The workload of the study, then the workloads of `run.flows` in the order of their names.
     pub workloads: Vec<WorkloadKey>,
     /// The snapshot from which the drive starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,7 +49,7 @@ pub struct Key {
     pub run: RunSpec,
 }
 
-/// The content of a workload.
+/// A workload by its content: its resolved description, or the digest of its trace.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WorkloadKey {
@@ -59,7 +59,7 @@ pub enum WorkloadKey {
     Trace(TraceKey),
 }
 
-/// The content of a trace.
+/// A trace by its name in results and the digest of its file.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceKey {
@@ -68,13 +68,13 @@ pub struct TraceKey {
     pub path: Option<PathBuf>,
     /// Name of the trace in results.
     pub name: String,
-    /// The SHA-256 of the file as it is, compressed or not. For a recording with a file for each CPU: the SHA-256 of a
-    /// list of their digests.
+    /// The SHA-256 of the file as it is, compressed or not. For a recording with a file for each CPU: the SHA-256 of
+    /// the list of the files' digests.
     #[schemars(with = "String")]
     pub sha256: Digest,
 }
 
-/// The content of a snapshot.
+/// A snapshot by the digest of its file.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SnapshotKey {
@@ -103,7 +103,7 @@ pub enum KeyError {
     Workloads(usize),
     /// A trace or a snapshot cannot be read.
     Trace(SourceError),
-    /// A trace or a snapshot is not the one of the key.
+    /// The content of a trace or a snapshot differs from the digest in the key.
     Changed {
         /// The path that the key names.
         path: PathBuf,

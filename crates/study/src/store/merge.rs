@@ -1,4 +1,4 @@
-//! Copies the results of other stores into this one, e.g. those that the shards of a study have filled.
+//! Copies the results of other stores into this store, e.g. from the stores of a study's shards.
 //!
 //! A result is copied completely or not at all, under its own name, so a merge that was killed can be repeated, and a
 //! repeated merge changes nothing. Results that this version of Flashloom cannot use are not copied: they are damaged,
@@ -23,7 +23,7 @@ pub struct MergeReport {
 }
 
 impl Store {
-    /// Copies the results of another store into this one.
+    /// Copies the results of another store into this store.
     ///
     /// # Errors
     ///

@@ -72,7 +72,6 @@ impl Row {
     }
 }
 
-/// A column with a metric.
 #[derive(Clone, Debug)]
 struct MetricColumn {
     metric: Metric,
@@ -126,8 +125,8 @@ fn field(metric: &Metric, meaning: &str) -> Field {
     Field::named(name, Values::Number, unit, format!("The metric `{metric}`: {meaning}"))
 }
 
-/// The columns of the metrics: all of the catalogue except those of single flows and of flash commands by cause, which
-/// the summary has.
+/// The columns of the metrics: all of the catalogue except metrics of single flows and of flash commands by cause,
+/// which the summary has.
 fn metrics() -> &'static [MetricColumn] {
     static COLUMNS: LazyLock<Vec<MetricColumn>> = LazyLock::new(|| {
         let entries = catalogue().into_iter().flat_map(|group| group.entries);

@@ -42,7 +42,7 @@ pub(super) fn states(folder: &Path) -> Vec<StateFile> {
     found
 }
 
-/// Removes the states that were not used for longest until the others fit into `limit`. Returns the removed ones.
+/// Removes the least recently used states until the others fit into `limit`. Returns the removed states.
 pub(super) fn trim(folder: &Path, limit: Bytes) -> Vec<StateFile> {
     let mut sum = 0;
     let is_over = |state: &StateFile| {
@@ -74,7 +74,7 @@ impl Store {
         Some(path)
     }
 
-    /// Writes a state, and removes older ones that no longer fit.
+    /// Writes a state, and removes older states that no longer fit.
     ///
     /// # Errors
     ///

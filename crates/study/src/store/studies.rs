@@ -16,7 +16,7 @@ use crate::plan::{Label, Plan, Point};
 /// Version of the keys; higher after a key has changed its meaning or disappeared.
 const SCHEMA: &str = "flashloom-points-1";
 
-/// The points of a study.
+/// The runs of a study: for each point and seed, the digest under which a store has the result.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename = "StudyOf")]
 pub struct StudyPoints {
@@ -30,7 +30,7 @@ pub struct StudyPoints {
     pub points: Vec<StudyPoint>,
 }
 
-/// A point of a study with a seed.
+/// A run of a study: a point with a seed, and the digest of its key.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename = "PointOf")]
 pub struct StudyPoint {

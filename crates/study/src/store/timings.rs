@@ -26,7 +26,7 @@ pub struct Timing {
     /// The digest of the run's key.
     digest: Digest,
     device: String,
-    /// The number of the run's requests, including those of the warm-up.
+    /// The number of the run's requests, including requests of the warm-up.
     requests: u64,
     /// The time of the run in seconds.
     seconds: f64,
@@ -42,7 +42,7 @@ impl Timing {
     }
 }
 
-/// The basis of a prediction.
+/// The earlier runs on which a predicted time is based.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
@@ -128,7 +128,7 @@ impl Store {
         written.map_err(|error| StoreError::new(&path, error))
     }
 
-    /// Copies the times of another store that this one does not have.
+    /// Copies the times of another store that this store does not have.
     pub(super) fn merge_timings(&self, from: &Self) -> Result<(), StoreError> {
         let mut there: BTreeSet<Digest> = self.lines().map(|timing| timing.digest).collect();
         let new: Vec<String> =

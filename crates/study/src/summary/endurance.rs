@@ -22,7 +22,7 @@ pub struct Array {
 }
 
 impl Array {
-    /// The array of a drive.
+    /// The flash of a drive without its SLC array, with the endurance of the drive's part.
     #[must_use]
     pub fn of(drive: &ResolvedDevice) -> Self {
         Self {

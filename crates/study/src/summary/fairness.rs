@@ -19,13 +19,13 @@ pub struct FairnessSummary {
     pub fairness: Option<f64>,
     /// The largest slowdown divided by the smallest (Mutlu and Moscibroda, MICRO 2007).
     pub unfairness: Option<f64>,
-    /// The largest slowdown.
+    /// The largest slowdown of a flow; missing if none is known.
     pub max_slowdown: Option<f64>,
     /// The sum of the speed-ups; the number of flows if none is slowed down (Snavely and Tullsen, ASPLOS 2000).
     pub weighted_speedup: Option<f64>,
     /// The harmonic mean of the speed-ups: 1 if no flow is slowed down (Luo, Gummaraju and Franklin, ISPASS 2001).
     pub harmonic_speedup: Option<f64>,
-    /// The comparison of each flow.
+    /// For each flow, its results beside the others compared with its results alone.
     pub flows: Vec<Slowdown>,
 }
 
@@ -34,9 +34,10 @@ pub struct FairnessSummary {
 pub struct Slowdown {
     /// Name of the flow in results.
     pub name: String,
-    /// The mean latency of the flow's requests, divided by that of the same requests alone.
+    /// The mean latency of the flow's requests, divided by the mean latency of the same requests alone.
     pub slowdown: Option<f64>,
-    /// For a closed loop: its requests per second alone, divided by those beside the others.
+    /// For a closed loop: the flow's requests per second alone, divided by its requests per second beside the other
+    /// flows.
     pub rate_slowdown: Option<f64>,
     /// The results of the same requests alone on the drive, after the same preconditioning.
     pub alone: FlowSummary,

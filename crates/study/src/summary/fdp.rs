@@ -11,7 +11,7 @@ use super::Report;
 /// units count with all their bytes.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct FdpSummary {
-    /// The size of a reclaim unit.
+    /// The size of a reclaim unit: the superblocks that a handle has open in a reclaim group.
     pub reclaim_unit_bytes: u64,
     /// Host bytes with metadata written (HBMW): the bytes of all writes that succeeded.
     pub host_bytes: u64,

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::life::{Life, LifePoint, Milestone};
 
-/// A milestone of a drive's life: the bytes written until then, and the time.
+/// A milestone of a drive's life: the written bytes and the time when it was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct LifeMilestone {
-    /// Bytes of the host's writes until then.
+    /// Bytes of the host's writes up to the milestone.
     pub written_bytes: u64,
     /// Simulated seconds since the life began.
     pub seconds: f64,
@@ -25,17 +25,17 @@ pub struct LifePointSummary {
     /// Bytes programmed per byte written since the previous point; missing if nothing was written since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
-    /// The number of blocks that had failed.
+    /// The number of blocks that had failed up to this point.
     pub failed_blocks: u64,
     /// The share of the spare blocks that was left.
     pub spare_left: f64,
-    /// The mean number of erases of a block.
+    /// The mean erase count of all blocks.
     pub mean_erases: f64,
     /// The most erases of a block.
     pub max_erases: u32,
 }
 
-/// A drive's life: the writes until it refused one because too many of its blocks had failed.
+/// A drive's life: the writes until the drive refused a write because too many of its blocks had failed.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct LifeSummary {
     /// True if the drive refused a write. Otherwise the session ended the life earlier.
@@ -46,7 +46,7 @@ pub struct LifeSummary {
     pub written_bytes: u64,
     /// The warranty time for which drive writes per day are counted, in days.
     pub warranty_days: f64,
-    /// Capacities that the drive took for each day of the warranty (metric `life.dwpd`); missing if it is not worn.
+    /// Capacities that the host wrote per day of the warranty (metric `life.dwpd`); missing if the drive is not worn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drive_writes_per_day: Option<f64>,
     /// Bytes programmed per byte that the host wrote (metric `life.waf`).
@@ -64,7 +64,7 @@ pub struct LifeSummary {
     pub failed_blocks: u64,
     /// The share of the spare blocks that is left at the end (metric `life.spare`).
     pub spare_left: f64,
-    /// The failure of the first block.
+    /// The milestone at which the first block failed; missing if none did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_failure: Option<LifeMilestone>,
     /// The moment at which a hundredth of all blocks had failed.

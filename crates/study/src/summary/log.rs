@@ -19,11 +19,11 @@ pub struct LogSummary {
     pub pages_of_partial: Option<f64>,
     /// Pages copied per full merge.
     pub pages_of_full: Option<f64>,
-    /// The number of erases that the merges cause: one for each, and for a full merge one more for each new data block
-    /// (Sung, Table 3).
+    /// The number of erases that the merges cause: one for each merge, and for a full merge one more for each new data
+    /// block (Sung, Table 3).
     pub erases: u64,
     /// The saving of the allocation method on an idle device, in seconds: the sum over the merges of the time with one
-    /// controller for source and destination, minus the time with a controller for each (Sung, Fig. 11 to 13).
+    /// controller for both source and destination, minus the time with two controllers (Sung, Fig. 11 to 13).
     pub saving_s: f64,
 }
 

@@ -8,7 +8,7 @@ use ssd::map_unit::{Counters, HmbCounters};
 /// The work of the map unit during the run, if the device has one.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct MapSummary {
-    /// The number of questions answered.
+    /// The number of lookups and updates that the map unit answered.
     pub questions: u64,
     /// The number of questions whose block of entries was in the first level of cache (CMT); all questions if the full
     /// table is in RAM.

@@ -7,7 +7,7 @@ use ssd::MergeCounters;
 /// The work of a block-mapped FTL.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct MergeSummary {
-    /// The number of merges, including those of wear levelling.
+    /// The number of merges, including merges of wear levelling.
     pub merges: u64,
     /// The number of rows that merges copied inside their chips.
     pub copied: u64,
@@ -17,13 +17,13 @@ pub struct MergeSummary {
     pub log_pages: u64,
     /// The number of times the map was written.
     pub maps: u64,
-    /// The number of pages of flushes without merges.
+    /// The number of pages that flushes logged instead of merging.
     pub flush_pages: u64,
     /// The number of failing blocks replaced by spares.
     pub replaced: u64,
     /// The time of recovery after a power cut at the end, in microseconds.
     pub recovery_us: f64,
-    /// The erase count of the most erased superblock minus that of the least erased one, at the end.
+    /// The spread of erase counts at the end: the highest erase count of a superblock minus the lowest.
     pub erase_spread: u32,
 }
 

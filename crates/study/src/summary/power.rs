@@ -25,7 +25,7 @@ pub struct PowerSummary {
     pub states: Vec<PowerStateSummary>,
     /// The number of requests that found the drive in a power state or on its way there.
     pub wakes: u64,
-    /// Seconds that these requests waited for the drive, added up.
+    /// Seconds that all `wakes` requests waited for the drive, added up.
     pub wake_s: f64,
     /// The number of requests that the throttle delayed.
     pub throttled: u64,
@@ -60,7 +60,7 @@ pub struct OperationalStateSummary {
 pub struct PowerStateSummary {
     /// The number of entries, interrupted ones included.
     pub entries: u64,
-    /// Seconds in the state.
+    /// Simulated seconds that the drive spent in the state.
     pub residency_s: f64,
 }
 

@@ -11,11 +11,11 @@ use super::Report;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct RaidSummary {
     /// Bytes that the RAID wrote to its drives for each byte that the host wrote: data, parity, mirrors, rebuilds and
-    /// repairs. `write_amplification` of the run is that of the RAID and of its drives together, in mapping units.
+    /// repairs. The run's own `write_amplification` covers the RAID and its drives together, in mapping units.
     pub write_amplification: Option<f64>,
     /// Bytes that the RAID read from its drives for each byte that the host read.
     pub read_amplification: Option<f64>,
-    /// Mapping units that the drives programmed for each unit that was written to them and not absorbed.
+    /// Mapping units that the drives programmed for each unit that the RAID wrote and no buffer absorbed.
     pub drive_write_amplification: Option<f64>,
     /// Counters of each drive: the drives of the stripes, the spares, and the drive of the journal.
     pub drives: Vec<RaidDriveSummary>,
@@ -45,10 +45,10 @@ pub struct RaidSummary {
     pub journal: Option<RaidJournalSummary>,
 }
 
-/// Counters of the journal of a RAID.
+/// Counters of the journal that closes the write hole of a RAID.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct RaidJournalSummary {
-    /// The number of records written.
+    /// The number of records written to the journal.
     pub records: u64,
     /// Bytes written: records with their headers, and tails.
     pub bytes: u64,
@@ -58,7 +58,7 @@ pub struct RaidJournalSummary {
     pub waits: u64,
 }
 
-/// Counters of a drive of a RAID.
+/// Counters of the requests that the RAID sent to one of its drives.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct RaidDriveSummary {
     /// True if the drive has failed, whether or not a spare took its place.

@@ -20,16 +20,16 @@ use crate::validity::is_supported;
 pub struct SeriesSummary {
     /// The length of an interval; the last may be shorter.
     pub interval_us: f64,
-    /// The intervals in order.
+    /// The intervals, in order of time and without gaps.
     pub intervals: Vec<IntervalSummary>,
 }
 
-/// The numbers of one interval of the run.
+/// The numbers of one interval: completed requests, queue depth, busy dies and free blocks.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct IntervalSummary {
-    /// The begin of the interval, from the begin of the measurement.
+    /// The begin of the interval in microseconds, from the begin of the measurement.
     pub from_us: f64,
-    /// The end of the interval.
+    /// The end of the interval in microseconds, from the begin of the measurement.
     pub to_us: f64,
     /// The requests completed in the interval, by kind; only kinds with at least one.
     #[serde(deserialize_with = "name::values")]
@@ -59,19 +59,19 @@ pub struct IntervalSummary {
 /// Requests that completed in an interval.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct CompletedSummary {
-    /// The number of these requests.
+    /// The number of requests completed in the interval.
     pub requests: u64,
-    /// Bytes that these requests moved per simulated second.
+    /// Bytes that the completed requests moved per simulated second.
     pub bytes_per_s: f64,
-    /// The mean response time.
+    /// The mean response time, in microseconds.
     pub latency_mean_us: f64,
-    /// The median of the response times; missing if fewer than ten requests lie beyond it.
+    /// The median response time, in microseconds; missing if fewer than ten requests lie beyond it.
     pub latency_p50_us: Option<f64>,
-    /// The 99th percentile; missing if fewer than ten requests lie beyond it.
+    /// The 99th percentile of the response times, in microseconds; missing if fewer than ten requests lie beyond it.
     pub latency_p99_us: Option<f64>,
-    /// The 99.9th percentile; missing if fewer than ten requests lie beyond it.
+    /// The 99.9th percentile of the response times, in microseconds; missing if fewer than ten requests lie beyond it.
     pub latency_p99_9_us: Option<f64>,
-    /// The longest response time.
+    /// The longest response time, in microseconds.
     pub latency_max_us: f64,
 }
 

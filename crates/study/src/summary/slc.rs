@@ -50,7 +50,7 @@ pub struct SlcMlcSummary {
     /// The erase counts of the SLC blocks at the end, by ranges of block numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slc_erase_ranges: Vec<EraseRange>,
-    /// The price of all flash divided by that of the MLC flash alone, if the prices are known.
+    /// The price of all flash divided by the price of the MLC flash alone, if the prices are known.
     pub cost: Option<f64>,
     /// The number of logical blocks in SLC mode at the end, under density control.
     pub slc_mode: u32,
@@ -67,11 +67,11 @@ pub struct SlcMlcSummary {
 /// The erase counts of blocks with successive numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct EraseRange {
-    /// The number of blocks in the range.
+    /// The number of blocks with successive numbers.
     pub blocks: u32,
     /// The least erase count.
     pub min: u32,
-    /// The mean erase count.
+    /// The mean erase count of the blocks.
     pub mean: f64,
     /// The greatest erase count.
     pub max: u32,

@@ -13,8 +13,8 @@ const MAP_ENTRY: u64 = 4;
 /// Counters of a translation over zones. Units are mapping units.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct TranslationSummary {
-    /// Units that the translation wrote to zones for each unit that users wrote: data, copies and summaries.
-    /// `write_amplification` of the run is that of the translation and of the drive together.
+    /// Units that the translation wrote to zones for each unit that users wrote: data, copies and summaries. The run's
+    /// own `write_amplification` covers the translation and the drive together.
     pub write_amplification: Option<f64>,
     /// Units that the drive programmed for each unit that the translation wrote.
     pub drive_write_amplification: Option<f64>,
@@ -36,7 +36,7 @@ pub struct TranslationSummary {
     pub failed_zones: u64,
     /// The number of units that could not be read when they were to be copied.
     pub lost_units: u64,
-    /// The number of units that mounts read.
+    /// The number of mapping units that mounts read to rebuild the map.
     pub mount_reads: u64,
     /// The number of writes of users that waited for a zone.
     pub stalled_writes: u64,

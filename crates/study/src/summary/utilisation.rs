@@ -13,14 +13,14 @@ pub struct Utilisation {
     /// The share of the RAM, for the write buffer and the look-ups of the map; missing if the RAM takes no time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ram: Option<f64>,
-    /// The share of each channel.
+    /// The busy share of each channel.
     pub channels: Vec<f64>,
     /// The share of each die. While one of `P` planes reads by itself, its die counts `1 / P` of the time.
     pub dies: Vec<f64>,
     /// The share of each plane that reads by itself; missing if no planes do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub planes: Vec<f64>,
-    /// The share of each controller.
+    /// The busy share of each controller.
     pub controllers: Vec<f64>,
     /// The share of each decoder of the error correction; missing without it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -39,7 +39,7 @@ pub struct Utilisation {
 /// Energy spent during the run.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Energies {
-    /// The total, in joules.
+    /// The sum over all uses, in joules.
     pub total_j: f64,
     /// The parts of the total by name, in joules.
     pub by_name_j: BTreeMap<String, f64>,

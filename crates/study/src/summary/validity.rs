@@ -66,7 +66,7 @@ pub struct RoundSummary {
     /// Write amplification, if the host wrote.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
-    /// The mean latency of these reads and writes, in microseconds.
+    /// The mean latency of the round's reads and writes, in microseconds.
     pub latency_mean_us: f64,
     /// The number of flash commands that erased blocks.
     pub erases: u64,
@@ -93,7 +93,7 @@ pub struct OverloadSummary {
     pub offered_per_s: f64,
     /// Requests that succeeded per simulated second.
     pub served_per_s: f64,
-    /// The number of outstanding requests when the last one arrived.
+    /// The number of outstanding requests when the last request arrived.
     pub backlog: u64,
 }
 
@@ -107,7 +107,7 @@ pub struct WarmUpSummary {
     /// rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<SteadySummary>,
-    /// The rounds of the warm-up, the first one first.
+    /// The rounds of the warm-up, in order.
     pub rounds: Vec<RoundSummary>,
 }
 

@@ -36,7 +36,7 @@ pub struct Band {
     /// Name of the band: its percentiles, or `all`.
     #[serde(deserialize_with = "name::name")]
     pub band: Name,
-    /// The number of requests in the band.
+    /// The number of requests between the band's percentiles.
     pub requests: u64,
     /// The mean latency of these requests, in microseconds: the sum of the parts.
     pub latency_us: f64,
@@ -68,7 +68,7 @@ fn by_name<S: serde::Serializer>(times: &Times, serializer: S) -> Result<S::Ok, 
     serializer.collect_map(times.iter().copied())
 }
 
-/// The bands of one kind of request.
+/// Where the time of one kind of request went, by bands of latency percentiles.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename = "Explained")]
 pub struct KindBands {
@@ -160,7 +160,7 @@ pub fn explain(sums: &Sums) -> Vec<KindBands> {
 pub struct OneRequest {
     /// Tag of the request, which is its number in the run.
     pub request: Tag,
-    /// Kind of the request.
+    /// Name of the request's kind.
     #[schemars(extend("enum" = IoKind::ALL.map(IoKind::name)))]
     pub kind: &'static str,
     /// The first sector of the request.
@@ -180,10 +180,10 @@ pub struct OneLeg {
     pub from_us: f64,
     /// The length of the leg, in microseconds.
     pub took_us: f64,
-    /// The part of the time.
+    /// Name of the part of the time, e.g. the wait for a die.
     #[schemars(extend("enum" = JourneyPart::ALL.map(JourneyPart::name)))]
     pub part: &'static str,
-    /// The number of the drive, in a RAID.
+    /// The number of the drive of a RAID that the leg waited for; missing for other drives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drive: Option<u32>,
     /// The name of the die or the channel, if the leg is spent at one.

@@ -27,7 +27,7 @@ pub enum JourneyPart {
     Array,
     /// Waiting for the channel.
     Channel,
-    /// On the channel.
+    /// On the channel: command, address and data cycles.
     Transfer,
     /// In the error correction, including the wait for a decoder.
     Decode,
@@ -112,7 +112,7 @@ impl JourneyPart {
     }
 }
 
-/// One leg of a request.
+/// A leg of a request: an interval that belongs to one part of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leg {
     /// The part of the time to which the leg belongs.
@@ -132,7 +132,7 @@ pub struct Leg {
 pub struct Journey {
     /// The host's tag for the request.
     pub tag: Tag,
-    /// The request.
+    /// Kind and extent of the request.
     pub io: Io,
     /// The time at which the request arrived.
     pub arrival: Time,

@@ -62,7 +62,7 @@ struct Stops {
     path: Vec<u32>,
     behind: [Span; Cause::COUNT],
     finished: Option<Time>,
-    /// The number of commands at the beginning of the path that belong to lists before the last one.
+    /// The number of commands at the beginning of the path that belong to lists before the last list.
     kept: usize,
     kept_until: Time,
     kept_behind: [Span; Cause::COUNT],
@@ -241,7 +241,7 @@ impl Journeys {
     }
 
     /// Notes a finished command of a request. `own` is the activity that the command waited behind. The request's path
-    /// ends with the command, unless a later one finishes.
+    /// ends with the command, unless a later command finishes.
     fn arrived(&mut self, owner: NonZeroU32, number: u32, own: &[Span; Cause::COUNT]) {
         let track = &self.tracks[number];
         let Some(stops) = self.requests.get_mut(owner.get() as usize).filter(|stops| stops.under_way) else { return };
@@ -418,7 +418,6 @@ impl Journeys {
     }
 }
 
-/// Adds times by cause.
 fn add(to: &mut [Span; Cause::COUNT], more: &[Span; Cause::COUNT]) {
     to.iter_mut().zip(more).for_each(|(sum, span)| *sum += *span);
 }

@@ -19,7 +19,6 @@ use super::explain::KindBands;
 use super::journey::{Journey, JourneyPart, Leg};
 use crate::inspect::Inspect;
 
-/// A request to a drive that has ended.
 #[derive(Debug)]
 struct EndedRequest {
     drive: u32,

@@ -21,7 +21,6 @@ use super::journey::JourneyPart;
 struct Work {
     /// The parts of completed requests, without their time in the queue.
     parts: [f64; JourneyPart::COUNT],
-    /// The work of all dies, by cause.
     causes: [f64; Cause::COUNT],
 }
 
@@ -33,7 +32,6 @@ pub(super) struct DividedWait {
 }
 
 impl DividedWait {
-    /// Adds another wait.
     pub(super) fn add(&mut self, other: &Self) {
         zip(&mut self.parts, other.parts).for_each(|(sum, more)| *sum += more);
         zip(&mut self.causes, other.causes).for_each(|(sum, more)| *sum += more);

@@ -26,7 +26,7 @@ impl Recent {
         self.0.insert(self.0.len() - later, (from, until, cause));
     }
 
-    /// Adds a piece; or extends the last one, if it ends where this one begins and has its cause.
+    /// Adds a piece, or extends the last piece if that ends at `from` and has the same cause.
     pub(super) fn extend(&mut self, from: Time, until: Time, cause: Cause) {
         match self.0.back_mut() {
             Some((_, ended, last)) if *ended == from && *last == cause => *ended = until,

@@ -28,7 +28,6 @@ pub(super) struct Sum {
 }
 
 impl Sum {
-    /// Adds a share of another sum.
     fn add(&mut self, of: &Self, share: f64) {
         self.requests += of.requests * share;
         self.latency_us += of.latency_us * share;

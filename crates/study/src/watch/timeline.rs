@@ -69,9 +69,9 @@ pub struct Slice {
     pub primitive: Primitive,
     /// The cause of the command.
     pub cause: Cause,
-    /// The start.
+    /// The simulated time at which it starts.
     pub from: Time,
-    /// The end.
+    /// The simulated time at which it ends.
     pub until: Time,
     /// The time that the command waited before this step.
     pub waited: Span,
@@ -103,9 +103,9 @@ pub struct HoldInterval {
     pub unit: u32,
     /// The cause of the list's first command.
     pub cause: Cause,
-    /// The start.
+    /// The simulated time at which it starts.
     pub from: Time,
-    /// The end.
+    /// The simulated time at which it ends.
     pub until: Time,
 }
 
@@ -116,11 +116,11 @@ pub struct Request {
     pub tag: Tag,
     /// Kind, address and length of the request.
     pub io: Io,
-    /// Time of its submission.
+    /// The time of the request's submission.
     pub arrival: Time,
     /// The time at which the device took the request from its queue.
     pub begun: Time,
-    /// The time of its completion.
+    /// The time of the request's completion.
     pub end: Time,
 }
 
@@ -180,7 +180,7 @@ impl Timeline {
         self.start
     }
 
-    /// The recorded window.
+    /// The window that the user chose to record.
     #[must_use]
     pub const fn window(&self) -> Window {
         self.window

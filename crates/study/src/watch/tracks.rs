@@ -34,9 +34,9 @@ pub(super) struct Track {
     pub(super) capped: bool,
     /// The requests that the command serves.
     pub(super) owners: Vec<NonZeroU32>,
-    /// The command that this one waited for.
+    /// The command that this command waited for.
     pub(super) before: Option<u32>,
-    /// True if the first command of the path up to this one waited for its controller.
+    /// True if the first command of the path up to this command waited for its controller.
     pub(super) waited: bool,
     users: u32,
 }

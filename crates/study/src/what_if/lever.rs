@@ -8,9 +8,9 @@ use crate::watch::journey::JourneyPart;
 
 #[derive(Clone, Copy, Debug)]
 enum KeyChange {
-    /// This value, as TOML.
+    /// Sets the key to this value, as TOML.
     Be(&'static str),
-    /// This value, if the key or its table is missing.
+    /// Sets the key to this value if the key or its table is missing.
     Add(&'static str),
     /// The present value times this factor.
     Times(f64),
@@ -19,7 +19,7 @@ enum KeyChange {
 /// The time on which a key acts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum LeverScope {
-    /// This part of the time, whatever the cause.
+    /// A part of the time, whatever the cause.
     Part(JourneyPart),
     /// Waits during which the flash worked for this cause.
     Wait(Cause),
@@ -72,7 +72,7 @@ const LEVERS: [Lever; 32] = [
     Lever("ftl.map", Be("{ kind = \"ram\" }"), &[Part(JourneyPart::Ftl), Wait(Cause::Map)]),
 ];
 
-/// The least share of a culprit's wait from which on a cause is acted upon.
+/// A cause is acted upon if it has at least this share of a culprit's wait.
 const MUCH: f64 = 0.25;
 
 impl Lever {

@@ -21,7 +21,7 @@ pub(super) fn erase_failures(trial: &Trial<'_>) -> Work {
     each(trial, |faults, nth| faults.fail_erase(nth))
 }
 
-/// Checks that a drive with parity loses no data if one of its first reads fails for good, and another one a little
+/// Checks that a drive with parity loses no data if one of its first reads fails for good, and another read a little
 /// later, and that each rebuild that is counted returned the data.
 pub(super) fn read_failures(trial: &Trial<'_>) -> Work {
     let mut work = Work::default();

@@ -138,8 +138,8 @@ struct Cutter {
 }
 
 impl Cutter {
-    /// Advances to the next event, with a cut half-way to it and another one at it. Returns false if nothing is under
-    /// way.
+    /// Advances to the next event, with a cut half-way to the event and another cut at the event. Returns false if
+    /// nothing is under way.
     fn step(&mut self, host: &mut Host) -> bool {
         if let Some(middle) = host.middle() {
             // No event lies before the middle, so the drive itself can advance to it.

@@ -47,7 +47,7 @@ pub(crate) use variation::varied;
 pub struct Setting {
     /// Name of the setting: what differs from the base device.
     pub name: String,
-    /// The device.
+    /// The description of the device.
     pub spec: Spec,
 }
 
@@ -143,7 +143,7 @@ fn named(victim: &VictimSpec) -> String {
     cut.unwrap_or(text)
 }
 
-/// Name of a placement with that of its order.
+/// Name of a placement, with its order.
 fn called(placement: &PlacementSpec, order: Digits) -> String {
     let text = format!("{placement:?}");
     format!("{} {order}", text.split(' ').next().unwrap_or_default())

@@ -24,7 +24,7 @@ struct Fewest {
     map: Vec<Option<Psn>>,
     free: VecDeque<SuperblockId>,
     full: Vec<SuperblockId>,
-    /// The open block of the host and that of copies, each with its next page.
+    /// The open blocks of the host and of copies, each with its next page.
     open: [Option<(SuperblockId, u32)>; 2],
     waiting: VecDeque<SimpleWrite>,
     victim: Option<SuperblockId>,

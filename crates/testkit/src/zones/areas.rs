@@ -114,7 +114,7 @@ impl AreaZone {
         status
     }
 
-    /// Writes sectors from `at` on; their stamps are those of the request `tag` from its sector `first` on.
+    /// Writes sectors from `at` on; with the stamps of the request `tag` from its sector `first` on.
     fn write(&mut self, at: u64, sectors: u64, (tag, first): (u64, u64)) -> Status {
         let end = at + sectors;
         let is_placed = match self.has_area {
@@ -161,7 +161,7 @@ impl AreaZone {
     }
 
     /// Returns the zone after a power cut among unanswered requests if it then may hold `found`: the drive has carried
-    /// out the first of the requests, and the first mapping units of the next one.
+    /// out the first of the requests, and the first mapping units of the next request.
     pub(super) fn after_cut(&self, lost: &[(u64, Io)], found: &[u64], report: ZoneReport) -> Option<Self> {
         let mut zone = self.clone();
         if zone.is(found, report) {

@@ -217,8 +217,7 @@ impl Model {
 
 /// Submits random requests to a new drive, one after another. Now and then the power goes off or fails.
 ///
-/// # Panics
-/// If an answer of the drive is not that of the model.
+/// # Panics If an answer of the drive differs from the model's.
 pub fn one_by_one(resolved: &ResolvedDevice, seed: u64, requests: u32) {
     let mut rng = Rng::stream(seed, "zones.one-by-one");
     let mut host = ZoneHost::new(Ssd::new(resolved, seed));

@@ -1,4 +1,4 @@
-//! Drives with zones for the checks: fixed ones, and random ones.
+//! Fixed and random drives with zones for the checks.
 
 use base::engine::Rng;
 use ssd::{ResolvedDevice, Spec};

@@ -5,7 +5,7 @@ use ssd::Status;
 
 use super::areas::AreaZone;
 
-/// A zone as its completed requests have left it, and the expected state after all submitted ones.
+/// A zone as its completed requests have left it, and the expected state after all submitted requests.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExpectedZone {
     pub(super) data: Vec<u64>,
@@ -20,7 +20,6 @@ pub(super) struct ExpectedZone {
     pub(super) area: Option<[AreaZone; 2]>,
 }
 
-/// A request under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OutstandingRequest {
     pub(super) io: Io,

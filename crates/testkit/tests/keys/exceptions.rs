@@ -63,7 +63,6 @@ const REGISTERED: &str = "what the program has not registered is refused";
 /// The reason for a key that must be equal in all drives of a RAID.
 const KIND: &str = "another value is refused, because drives of another kind have this one";
 
-/// All exceptions, by key.
 pub(crate) const EXCEPTIONS: &[Exception] = &[
     printed("name", "a name"),
     printed("description", "a description"),

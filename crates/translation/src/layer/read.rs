@@ -1,4 +1,4 @@
-//! Reads: those of the user, and those of the rest of partly written units.
+//! Reads of the user, and reads of the rest of partly written units.
 
 use base::io::{Io, IoKind};
 use base::units::Sectors;

@@ -30,7 +30,7 @@ impl Setting {
     }
 }
 
-/// One job with all its settings, defaults included. A later setting of a key replaces an earlier one.
+/// One job with all its settings, defaults included. A later setting of a key replaces an earlier setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Job {
     /// The line of the job's header, counted from one.

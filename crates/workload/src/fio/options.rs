@@ -374,7 +374,7 @@ impl FioOption {
     }
 }
 
-/// All options, honoured ones first.
+/// All options, the honoured options first.
 pub(super) fn all() -> impl Iterator<Item = FioOption> {
     let honoured = HONOURED.iter().map(|(names, what)| FioOption::new(names, Treatment::Honoured(what)));
     let noted =
@@ -384,7 +384,6 @@ pub(super) fn all() -> impl Iterator<Item = FioOption> {
     honoured.chain(noted).chain(refused)
 }
 
-/// The option that has this name or alias.
 pub(super) fn find(name: &str) -> Option<FioOption> {
     all().find(|option| option.names().any(|known| known == name))
 }

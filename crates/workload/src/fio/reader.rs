@@ -5,7 +5,6 @@ use super::file::{Job, Setting};
 use super::value::boolean;
 use crate::fault::Faults;
 
-/// A note about a setting.
 pub(super) fn note(setting: &Setting, reason: impl Into<String>) -> Note {
     Note { line: setting.line, job: setting.section.clone(), option: setting.written.clone(), reason: reason.into() }
 }

@@ -17,7 +17,6 @@ use crate::generate::{ArrivalSpec, GeneratorSpec, RequestRate, StreamSpec};
 /// The most clones of a job if each clone is a workload of its own.
 const MOST_CLONES: usize = 256;
 
-/// A job with its parsed options.
 type Member<'a> = (&'a Job, ParsedJob);
 
 /// The stages of a file, without those that have faults.
@@ -176,7 +175,7 @@ fn stage(
     Some(Stage { name: stage_name, workloads })
 }
 
-/// Writes the names as a list, and only the first ones of many.
+/// Joins names to a list with commas; of many names, only the first are written.
 fn joined<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     match names.len() {

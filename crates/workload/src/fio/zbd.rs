@@ -268,7 +268,6 @@ impl Reader<'_> {
 }
 
 impl ZonedAmount {
-    /// The number of bytes on a drive of this capacity.
     fn bytes(self, zone: Bytes, capacity: Sectors) -> u64 {
         match self {
             Self::Zones(zones) => zones.saturating_mul(zone.get()),
@@ -336,7 +335,7 @@ impl ZonedJob {
         }
     }
 
-    /// The requests on a drive of `capacity`; `seed` decides what is random.
+    /// The requests on a drive of `capacity`; `seed` decides all random choices.
     ///
     /// # Errors
     /// All faults of the job on this drive.

@@ -29,14 +29,11 @@ pub(super) struct RequestClass {
 pub(super) struct Units {
     /// First sector of the region.
     pub(super) start: u64,
-    /// Number of address units.
     pub(super) count: u64,
-    /// The number of sectors of an address unit.
     pub(super) length: u64,
 }
 
 impl Units {
-    /// The number of sectors of the region.
     pub(super) const fn sectors(self) -> u64 {
         self.count * self.length
     }
@@ -46,14 +43,13 @@ impl Units {
         self.start + self.sectors()
     }
 
-    /// The number of address units that `sectors` cover.
     #[inline]
     pub(super) const fn covered(self, sectors: u64) -> u64 {
         if sectors <= self.length { 1 } else { sectors.div_ceil(self.length) }
     }
 }
 
-/// A zone: its address units, and the cumulative probability of the zones up to this one.
+/// A zone: its address units, and the cumulative probability of the zones up to and with this zone.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AddressZone {
     pub(super) first: u64,

@@ -27,7 +27,6 @@ impl Permutation {
         Self { n, low_bits, low_mask: (1 << low_bits) - 1, high_mask: (1 << (bits - low_bits)) - 1, keys }
     }
 
-    /// The image of `index`.
     #[inline]
     pub(super) fn apply(&self, index: u64) -> u64 {
         debug_assert!(index < self.n);

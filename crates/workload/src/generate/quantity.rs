@@ -42,7 +42,7 @@ impl RequestRate {
         Self(per_second)
     }
 
-    /// The rate in requests per second.
+    /// The rate in requests per second; positive and finite.
     #[must_use]
     pub const fn per_second(self) -> f64 {
         self.0
@@ -50,7 +50,7 @@ impl RequestRate {
 }
 
 impl SizeRange {
-    /// A range of one size.
+    /// A range with the single size `size`.
     #[must_use]
     pub const fn exactly(size: Bytes) -> Self {
         Self { min: size, max: size }

@@ -7,7 +7,6 @@ use base::engine::Rng;
 pub(super) struct Bar {
     /// The smallest size, in sectors.
     pub(super) min: u64,
-    /// The number of sizes of the bar.
     pub(super) count: u64,
     /// The distance of two sizes, in sectors.
     pub(super) step: u64,
@@ -19,7 +18,7 @@ pub(super) struct Bar {
 #[derive(Clone, Debug)]
 pub(super) struct Sizes {
     bars: Vec<Bar>,
-    /// Cumulative shares; the last one is the total.
+    /// Cumulative shares; the last value is the total.
     cumulative: Vec<f64>,
     rng: Rng,
 }

@@ -54,7 +54,7 @@ pub struct GeneratorSpec {
     /// The pauses of a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<ThinkSpec>,
-    /// The times of arrival.
+    /// The times of arrival of requests; a closed loop has none.
     pub arrivals: ArrivalSpec,
     /// The streams, interleaved at random by their shares.
     #[serde(rename = "stream")]
@@ -104,7 +104,7 @@ pub enum ArrivalSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThinkSpec {
-    /// The length of a pause. It begins when all outstanding requests have completed.
+    /// The length of a pause, from the completion of all outstanding requests on.
     pub time: Span,
     /// The number of requests from one pause to the next.
     #[serde(default = "one")]
@@ -132,8 +132,8 @@ pub struct StreamSpec {
     /// The region that the stream uses. Default: the whole device.
     #[serde(default, skip_serializing_if = "RegionSpec::is_whole")]
     pub region: RegionSpec,
-    /// The distance of possible addresses: every drawn address is a multiple of this from the start of the region, and
-    /// sizes in a range are multiples of it. Default: the smallest size.
+    /// The alignment: every drawn address is a multiple of `align` from the start of the region, and sizes in a range
+    /// are multiples of `align`. Default: the smallest size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub align: Option<Bytes>,
     /// The share of reads. Requests that are neither reads nor discards are writes.
@@ -144,16 +144,16 @@ pub struct StreamSpec {
     /// Sizes of all kinds of requests without a histogram of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sizes: Vec<SizeSpec>,
-    /// Sizes of reads, instead of `sizes`.
+    /// The histogram of the sizes of reads, instead of `sizes`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub read_sizes: Vec<SizeSpec>,
-    /// Sizes of writes, instead of `sizes`.
+    /// The histogram of the sizes of writes, instead of `sizes`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub write_sizes: Vec<SizeSpec>,
-    /// Sizes of discards, instead of `sizes`.
+    /// The histogram of the sizes of discards, instead of `sizes`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub discard_sizes: Vec<SizeSpec>,
-    /// The address pattern.
+    /// The address pattern of the stream, e.g. uniform, Zipf or hot and cold.
     pub address: AddressSpec,
     /// The rule by which a request continues at the end of the previous one of its kind, and not at a new address. At
     /// the end of the region it goes to a new address.
@@ -225,7 +225,7 @@ pub enum AddressSpec {
     Shuffled {},
     /// Consecutive addresses, separately for each kind of request; at the end the sequence starts over.
     Sequential {
-        /// Number of sequences. Each has an equal slice of the region, and they take turns.
+        /// Number of sequences, which take turns; each has an equal slice of the region.
         #[serde(default = "one")]
         streams: u32,
     },
@@ -246,19 +246,19 @@ pub enum AddressSpec {
         #[serde(default = "yes")]
         scrambled: bool,
     },
-    /// Hot and cold address units.
+    /// Hot and cold address units: the hot units have their own share of the requests.
     HotCold {
         /// The share of address units that are hot.
         hot_space: Ratio,
         /// The share of requests to hot address units.
         hot_access: Ratio,
-        /// True to spread the hot address units over the region; otherwise they are at its beginning.
+        /// True to spread the hot address units over the region; otherwise the hot units are at its beginning.
         #[serde(default = "yes")]
         scrambled: bool,
     },
     /// Consecutive zones, each with its own share of the requests.
     Zoned {
-        /// The zones in order of address.
+        /// The zones in order of address, which fill the region.
         zones: Vec<ZoneSpec>,
         /// True to spread each zone's address units over the region; otherwise every zone is contiguous.
         #[serde(default)]
@@ -266,7 +266,7 @@ pub enum AddressSpec {
     },
     /// Zones at equal distances. One zone at a time receives requests; the first one follows the last.
     Strided {
-        /// The length of a zone.
+        /// The length of each zone.
         zone: Bytes,
         /// The distance from the start of a zone to the start of the next.
         step: Bytes,
@@ -309,7 +309,7 @@ impl StrideOrder {
     }
 }
 
-/// A zone of the region.
+/// A zone: its share of the region, and its share of the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ZoneSpec {

@@ -9,7 +9,6 @@ use super::spec::StrideOrder;
 /// The zones of a region. Lengths are in sectors, positions count from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ZoneLayout {
-    /// The length of a zone.
     pub(super) zone: u64,
     /// The distance from the start of a zone to the start of the next.
     pub(super) step: u64,
@@ -19,7 +18,6 @@ pub(super) struct ZoneLayout {
     pub(super) backwards: bool,
     /// The length of an address unit.
     pub(super) unit: u64,
-    /// The length of the region.
     pub(super) region: u64,
 }
 

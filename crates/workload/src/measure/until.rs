@@ -12,7 +12,7 @@ use super::metric::Metric;
 /// A state of a drive up to which a run waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetState {
-    /// Steady state of a metric: the measurement begins then.
+    /// Steady state of a metric, in which the measurement begins.
     Steady(Metric),
     /// The end of the drive's life: the measurement ends when the drive refuses a write because too many blocks have
     /// failed.

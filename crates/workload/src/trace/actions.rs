@@ -34,7 +34,6 @@ pub(crate) fn letter(action: u32) -> u8 {
     LETTERS.get(action as usize).copied().unwrap_or(b'?')
 }
 
-/// The name of an action in notes.
 pub(crate) const fn name(letter: u8) -> &'static str {
     match letter {
         b'A' => "remapped (A)",

@@ -31,7 +31,6 @@ pub(crate) enum Archive {
 /// A file of an archive: its name and its bytes.
 type Member = (String, Box<dyn Read + Send>);
 
-/// A file of an archive that is a trace.
 struct TraceMember {
     name: String,
     format: Format,

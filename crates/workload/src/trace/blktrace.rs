@@ -40,7 +40,6 @@ struct Cpu {
     device: Option<(u32, u32)>,
 }
 
-/// A recording of one CPU.
 struct CpuRecording {
     cpu: Cpu,
     action: u32,

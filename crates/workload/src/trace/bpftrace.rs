@@ -57,7 +57,6 @@ fn value<'a>(line: &'a [u8], keys: &[&[u8]]) -> Option<&'a [u8]> {
     Some(found.strip_suffix(b",").unwrap_or(found))
 }
 
-/// The time of a line and its unit.
 fn time(line: &[u8]) -> Option<(&[u8], TimeUnit)> {
     let named = TIMES.iter().find_map(|(key, unit)| Some((value(line, &[key])?, *unit)));
     named.or_else(|| {

@@ -28,7 +28,7 @@ const ROWS: usize = 131_072;
 /// The creator that Flashloom's Parquet traces name.
 pub const CREATOR: &str = "flashloom trace";
 
-/// The result of a conversion.
+/// Counts of a conversion of a trace to Parquet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConversionResult {
     /// The number of requests written.

@@ -19,7 +19,6 @@ use super::{Format, TraceOptions};
 pub(super) const VALIDATE: &str = "W Hit    4583176   4    663.00000  45422.00000\nW Hit    4583180   4    607.00000  34200.00000\n\
      R Miss   3962268  12   6657.00000  64047.00000\n";
 
-/// A small valid log.
 pub(super) const LOG: &str = "diskCtlrTimeBegin,diskCtlrTimeEnd,devno[1],blkno[1],blkcnt[1],flags[1],blkcnt[2]\n\
      0.000000,7.073607,0,1064566,8,3,0\n16.438009,23.358431,0,1643149,8,2,0\n";
 

@@ -15,7 +15,7 @@ use super::units::{SizeUnit, TimeUnit};
 pub enum Doubt {
     /// The format: lines of bare numbers have its form and no other sign of it.
     Format {
-        /// The assumed format.
+        /// The format that the reader assumes.
         #[schemars(with = "String")]
         taken: Format,
     },
@@ -24,7 +24,7 @@ pub enum Doubt {
         /// The format that the layout suggests.
         #[schemars(with = "String")]
         format: Format,
-        /// The assumed unit.
+        /// The unit that the reader assumes.
         #[schemars(with = "String")]
         taken: TimeUnit,
         /// True if the decision follows from a decimal point in a time.
@@ -32,7 +32,7 @@ pub enum Doubt {
     },
     /// The file does not state the unit of sizes.
     SizeUnit {
-        /// The assumed unit.
+        /// The unit that the reader assumes.
         #[schemars(with = "String")]
         taken: SizeUnit,
         /// The unit that fits better.
@@ -40,18 +40,18 @@ pub enum Doubt {
         likely: SizeUnit,
         /// The sign that the other unit fits better.
         sign: SizeSign,
-        /// The format of the trace.
+        /// The format as which the trace is read.
         #[schemars(with = "String")]
         format: Format,
     },
     /// The unit of addresses: nearly all of them are multiples of 512 of the assumed unit.
     AddressUnit {
-        /// The assumed unit.
+        /// The unit that the reader assumes.
         #[schemars(with = "String")]
         taken: SizeUnit,
         /// The share of addresses that are such multiples.
         share: f64,
-        /// The format of the trace.
+        /// The format as which the trace is read.
         #[schemars(with = "String")]
         format: Format,
     },
@@ -59,7 +59,7 @@ pub enum Doubt {
     Alignment {
         /// The share of requests that do not begin and end at sectors.
         share: f64,
-        /// The format of the trace.
+        /// The format as which the trace is read.
         #[schemars(with = "String")]
         format: Format,
     },
@@ -70,11 +70,11 @@ pub enum Doubt {
     },
     /// The column of addresses: it has few different values.
     Addresses {
-        /// The number of requests surveyed.
+        /// The number of requests at the beginning of the trace that were surveyed.
         requests: u64,
-        /// The number of different addresses among them.
+        /// The number of different addresses of these requests.
         distinct: u64,
-        /// The format of the trace.
+        /// The format as which the trace is read.
         #[schemars(with = "String")]
         format: Format,
     },
@@ -83,11 +83,11 @@ pub enum Doubt {
         /// The unit of times that leads to this rate; `None` if the file states it.
         #[schemars(with = "Option<String>")]
         taken: Option<TimeUnit>,
-        /// The number of requests surveyed.
+        /// The number of requests at the beginning of the trace that were surveyed.
         requests: u64,
-        /// The time in which they arrive, in seconds.
+        /// The time in which the surveyed requests arrive, in seconds.
         span_s: f64,
-        /// The format of the trace.
+        /// The format as which the trace is read.
         #[schemars(with = "String")]
         format: Format,
     },
@@ -96,33 +96,33 @@ pub enum Doubt {
         /// The unit of times that leads to this span; `None` if the file states it.
         #[schemars(with = "Option<String>")]
         taken: Option<TimeUnit>,
-        /// The number of requests surveyed.
+        /// The number of requests at the beginning of the trace that were surveyed.
         requests: u64,
-        /// The time in which they arrive, in seconds.
+        /// The time in which the surveyed requests arrive, in seconds.
         span_s: f64,
-        /// The format of the trace.
+        /// The format as which the trace is read.
         #[schemars(with = "String")]
         format: Format,
     },
     /// The unit of times: the first time is a date in another unit.
     Date {
-        /// The assumed unit.
+        /// The unit that the reader assumes.
         #[schemars(with = "String")]
         taken: TimeUnit,
         /// The unit in which the first time is a date.
         #[schemars(with = "String")]
         likely: TimeUnit,
-        /// The year of that date.
+        /// The year of the first time, read in the likely unit.
         year: u32,
-        /// The format of the trace.
+        /// The format as which the trace is read.
         #[schemars(with = "String")]
         format: Format,
     },
-    /// The column of times: many times are earlier than the one before.
+    /// The column of times: many times are earlier than the time before.
     Order {
-        /// The share of such times.
+        /// The share of times that are earlier than the time before.
         share: f64,
-        /// The format of the trace.
+        /// The format as which the trace is read.
         #[schemars(with = "String")]
         format: Format,
     },
@@ -160,7 +160,7 @@ pub enum Doubt {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum SizeSign {
-    /// Many requests begin where an earlier one ends, if sizes have the other unit.
+    /// Many requests begin where an earlier request ends, if sizes have the other unit.
     Continues {
         /// The share of such requests if sizes are in pages.
         pages: f64,

@@ -69,7 +69,6 @@ impl<'a> Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// The remaining text.
     pub(crate) fn remaining(&self) -> &'a [u8] {
         self.0
     }

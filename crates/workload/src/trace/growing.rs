@@ -23,7 +23,7 @@ use super::seal::sealed;
 use crate::Pacing;
 use crate::field::{message, metadata};
 
-/// A request of a recording.
+/// A request of a recording, with the times of its arrival and its completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedRequest {
     /// The time at which the drive received the request.

@@ -26,9 +26,9 @@ const STREAMS: usize = 32;
 /// The characteristics of one kind of request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct KindInfo {
-    /// The number of requests of this kind.
+    /// The number of requests of this kind in the trace.
     pub requests: u64,
-    /// The share of all requests.
+    /// The share of this kind among all requests.
     pub share: f64,
     /// Bytes, in whole sectors.
     pub bytes: u64,
@@ -63,7 +63,7 @@ pub struct Footprint {
 /// Version of the keys; higher after a key has changed its meaning or disappeared.
 const SCHEMA: &str = "flashloom-trace-info-1";
 
-/// The characteristics of a trace.
+/// The characteristics of a trace: requests, sizes, footprints and rates, as `trace info` prints them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[schemars(title = SCHEMA)]
 pub struct TraceInfo {
@@ -74,13 +74,13 @@ pub struct TraceInfo {
     pub format: &'static str,
     /// The number of requests of all kinds.
     pub requests: u64,
-    /// Characteristics of the reads.
+    /// Number, sizes and sequentiality of the reads.
     pub reads: KindInfo,
-    /// Characteristics of the writes.
+    /// Number, sizes and sequentiality of the writes.
     pub writes: KindInfo,
-    /// Characteristics of the flushes.
+    /// Number and share of the flushes, which have no size.
     pub flushes: KindInfo,
-    /// Characteristics of the discards.
+    /// Number, sizes and sequentiality of the discards.
     pub discards: KindInfo,
     /// Addresses that the trace uses.
     pub footprint: Footprint,

@@ -104,7 +104,7 @@ impl Input {
         self.compression != Compression::None
     }
 
-    /// The number of lines or records taken, which is the number of the last one, counted from one.
+    /// The number of lines or records taken: the last record's number, counted from one.
     #[inline]
     pub(crate) fn count(&self) -> u64 {
         self.count
@@ -233,7 +233,6 @@ impl Input {
     }
 }
 
-/// The remaining bytes of an input.
 struct RemainingBytes<'a> {
     input: &'a mut Input,
     /// The error that ended the input. An I/O error could not carry its text.

@@ -1,4 +1,5 @@
-//! The sorting window. Small inversions of time stamps are real (several CPUs, several disks), large ones are damage.
+//! The sorting window. Small inversions of time stamps are real (several CPUs, several disks), large inversions are
+//! damage.
 
 use std::collections::VecDeque;
 

@@ -12,7 +12,6 @@ use super::doubt::Doubt;
 use super::field::{Words, parse_decimal, parse_whole, printable};
 use super::head::Head;
 
-/// The number of lines that are measured.
 const LINES: usize = 1_000;
 /// The number of previous rows among which a row's predecessor in the address space is sought.
 const STREAMS: usize = 16;
@@ -114,8 +113,8 @@ fn cells(line: &[u8], delimiter: Delimiter) -> Vec<String> {
 }
 
 impl ProfileTable {
-    /// Splits these lines into a table, with this delimiter or the one that gives most lines the most columns. `None`
-    /// if there are fewer than four columns.
+    /// Splits these lines into a table, with this delimiter or the delimiter that gives most lines the most columns.
+    /// `None` if there are fewer than four columns.
     fn of(lines: &[&[u8]], delimiter: Option<Delimiter>) -> Option<Self> {
         let (delimiter, width) = match delimiter {
             Some(delimiter) => (delimiter, usual_width(lines, delimiter).1),
@@ -246,7 +245,7 @@ impl ProfileColumn {
         self.numbers.iter().flatten().copied()
     }
 
-    /// The share of positive numbers that are multiples of this one.
+    /// The share of positive numbers that are multiples of `of`.
     fn multiples(&self, of: i128) -> f64 {
         let positive = self.values().filter(|value| *value > 0).count();
         let count = self.values().filter(|value| *value > 0 && value % (of * ONE) == 0).count();

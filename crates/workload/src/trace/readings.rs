@@ -1,4 +1,4 @@
-//! The times and sizes of a trace in other units than the assumed ones, for a user who has to choose a unit.
+//! The times and sizes of a trace in other units than the assumed units, for a user who has to choose a unit.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,26 +9,26 @@ use super::units::{SizeUnit, TimeUnit};
 /// The span and the rate of a trace, if its times have some unit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TimeReading {
-    /// Unit of times that this reading assumes.
+    /// The unit of times in this reading.
     #[schemars(with = "String")]
     pub unit: TimeUnit,
-    /// True if it is the assumed unit.
+    /// True if the reader assumes this unit.
     pub taken: bool,
     /// The time from the first request to the last, in seconds.
     pub span_s: f64,
     /// The number of requests per second.
     pub rate_per_s: f64,
-    /// True if no drive is as fast as this rate.
+    /// True if the rate exceeds the speed of any drive.
     pub absurd: bool,
 }
 
 /// The mean size and the throughput of a trace, if its sizes have some unit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SizeReading {
-    /// Unit of sizes that this reading assumes.
+    /// The unit of sizes in this reading.
     #[schemars(with = "String")]
     pub unit: SizeUnit,
-    /// True if it is the assumed unit.
+    /// True if the reader assumes this unit.
     pub taken: bool,
     /// Mean bytes per read or write.
     pub bytes_mean: f64,

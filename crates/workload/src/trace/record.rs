@@ -20,7 +20,7 @@ pub(crate) struct TraceRecord {
     pub(crate) at: i128,
     /// The number of the line or record, counted from one.
     pub(crate) line: u64,
-    /// The first sector.
+    /// The first sector of the request.
     pub(crate) start: u64,
     /// The length in sectors of 512 bytes.
     pub(crate) sectors: u32,
@@ -132,7 +132,7 @@ pub struct TraceStats {
     /// The number of events that are not requests: other actions of blktrace, other SCSI commands, opening and closing
     /// of files.
     pub other_events: u64,
-    /// These events by kind: pairs of the kind and the number of its events.
+    /// The other events by kind: pairs of the kind and the number of events.
     #[serde(serialize_with = "pairs")]
     #[schemars(with = "Vec<(String, u64)>")]
     pub left_out: BTreeMap<String, u64>,
@@ -142,7 +142,7 @@ pub struct TraceStats {
     pub empty: u64,
     /// The number of requests of volumes that were not selected.
     pub other_volumes: u64,
-    /// The number of requests with an earlier time stamp than the one before them in the file; they were sorted.
+    /// The number of requests with an earlier time stamp than the request before in the file; the reader sorted them.
     pub inversions: u64,
     /// The largest step back between time stamps, in picoseconds.
     pub worst_inversion_ps: u64,
@@ -155,7 +155,7 @@ pub struct TraceStats {
     pub shortened_gaps: u64,
     /// The number of requests beyond the capacity whose address was taken modulo the capacity.
     pub wrapped_addresses: u64,
-    /// The number of wrapped requests that would have crossed the end and were moved down to end at it.
+    /// The number of wrapped requests that would have crossed the end of the drive and were moved down to end there.
     pub moved_addresses: u64,
     /// The number of requests split because compaction had placed their chunks apart.
     pub split_requests: u64,

@@ -11,7 +11,6 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use flate2::Crc;
 
 const MARK: [u8; 4] = *b"FLWC";
-/// The number of bytes of the seal.
 const SEAL: u64 = 8;
 const TAIL: u64 = 8;
 

@@ -24,7 +24,7 @@ pub const ABSURD_RATE: f64 = 1e7;
 /// A rate in requests per second that some drives reach for a moment, but never in a recording whose clock gives many
 /// requests one time.
 const COARSE_RATE: f64 = 1e6;
-/// The share of requests with the time of another one from which on the clock is too coarse for that rate.
+/// If at least this share of requests has the time of another request, the clock is too coarse for the rate.
 const COARSE: f64 = 0.25;
 /// The longest median time between requests, in picoseconds: an hour. A clock that was set makes only few long gaps.
 const LONGEST_GAP: i128 = 3_600 * 1_000_000_000_000;
@@ -45,7 +45,6 @@ const LARGE: u64 = 2 << 20;
 const ADDRESSES: u64 = 4;
 /// The number of recent requests among which a predecessor is sought.
 const STREAMS: usize = 32;
-/// The number of sectors of a page.
 const PAGE: u64 = 8;
 /// The largest number of requests surveyed.
 const MOST: u64 = 4_096;
@@ -100,7 +99,6 @@ pub(crate) fn survey(
     Ok(())
 }
 
-/// The assumptions that a survey doubts.
 struct Assumptions {
     format: Format,
     /// The unit of times, unless the user named it or the file states it.
@@ -143,9 +141,9 @@ struct Signs {
     latest: i128,
     previous: i128,
     gaps: Vec<i128>,
-    /// The number of requests with the time of the one before.
+    /// The number of requests with the time of the request before.
     shared: u64,
-    /// The number of requests with an earlier time than the one before.
+    /// The number of requests with an earlier time than the request before.
     backward: u64,
     /// The number of reads and writes.
     moves: u64,

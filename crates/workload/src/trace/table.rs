@@ -88,7 +88,6 @@ fn find(fields: &[Arc<Type>], columns: &Columns) -> Result<[Option<usize>; 6], F
     Ok(places)
 }
 
-/// The unit of time that a schema states.
 fn stated(field: &Type) -> Option<TimeUnit> {
     match field.get_basic_info().logical_type_ref()? {
         LogicalType::Timestamp(stamp) => Some(match stamp.unit {

@@ -7,7 +7,6 @@ use super::record::{Context, TraceRecord};
 use super::{Format, TraceOptions};
 use crate::SourceError;
 
-/// A file that holds `bytes`.
 pub(crate) fn file(bytes: &[u8]) -> tempfile::NamedTempFile {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(bytes).unwrap();

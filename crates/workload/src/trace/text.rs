@@ -7,10 +7,8 @@ use super::record::{Context, Records, Skip, TraceRecord};
 use super::{Format, TraceOptions};
 use crate::{Pacing, SourceError};
 
-/// The content of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LineContent {
-    /// A request.
     Request(TraceRecord),
     /// A flush at the same time, then the request: a write with a preflush.
     FlushThen(TraceRecord),

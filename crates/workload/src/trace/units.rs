@@ -87,7 +87,7 @@ impl FromStr for TimeUnit {
 pub struct SizeUnit(u64);
 
 impl SizeUnit {
-    /// The unit of one byte.
+    /// Single bytes.
     pub const BYTE: Self = Self(1);
     /// A sector of 512 bytes.
     pub const SECTOR: Self = Self(512);
@@ -96,7 +96,7 @@ impl SizeUnit {
     /// The largest valid unit.
     const MOST: u64 = 1 << 30;
 
-    /// The number of bytes of one unit.
+    /// The length of one unit in bytes, at most 1 GiB.
     #[must_use]
     pub const fn bytes(self) -> u64 {
         self.0

@@ -69,7 +69,7 @@ pub(crate) struct Volumes {
 }
 
 impl Volumes {
-    /// Selects all volumes, or only the one with this name.
+    /// Selects all volumes, or only the volume with this name.
     pub(crate) fn new(only: Option<&str>) -> Self {
         Self { only: only.map(str::to_owned), ..Self::default() }
     }

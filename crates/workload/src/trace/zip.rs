@@ -54,7 +54,6 @@ fn u64_at(bytes: &[u8], at: usize) -> io::Result<u64> {
     Ok(u64::from(u32_at(bytes, at)?) | u64::from(u32_at(bytes, at + 4)?) << 32)
 }
 
-/// Reads bytes of the file.
 fn bytes_at(file: &FilePiece, from: u64, len: u64) -> io::Result<Vec<u8>> {
     if len > LARGEST || !file.holds(from, len) {
         return Err(damaged("a record lies outside the file"));

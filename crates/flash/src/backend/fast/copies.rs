@@ -74,7 +74,6 @@ pub(in crate::backend) enum ListPhase {
     Idle,
     /// A program waits for the read of its page.
     Waiting,
-    /// The array works.
     Array,
     /// Data crosses the channel.
     Channel,
@@ -85,7 +84,7 @@ pub(in crate::backend) enum ListPhase {
 pub(in crate::backend) struct CopyList {
     pub(in crate::backend) list: Handle<List>,
     pub(in crate::backend) steps: Vec<ListStep>,
-    /// The dies of the part, that of the first step first, each with the number of steps on it.
+    /// The dies of the part with the number of steps on each, the die of the first step first.
     pub(in crate::backend) dies: Vec<(u32, u32)>,
     /// The index of the current step.
     pub(in crate::backend) at: usize,
@@ -117,7 +116,7 @@ impl CopyList {
     }
 }
 
-/// The pages and the parts of a set. Ended sets keep their memory for later ones.
+/// The pages and the parts of a set. Ended sets keep their memory for later sets.
 #[derive(Clone, Debug)]
 pub(in crate::backend) struct Copies {
     pub(in crate::backend) cause: Cause,
@@ -158,7 +157,6 @@ impl Copies {
         &mut self.parts[..self.used]
     }
 
-    /// The place of a step: the superblock, and the offset in it.
     #[inline]
     fn place_of(&self, step: ListStep, geometry: &Geometry) -> (SuperblockId, u32) {
         let page = &self.pages[step.page()];
@@ -311,7 +309,6 @@ impl Backend {
         None
     }
 
-    /// The place of a step: the superblock, and the offset in it.
     #[inline]
     pub(in crate::backend) fn place_of(&self, copies: &Copies, step: ListStep) -> (SuperblockId, u32) {
         copies.place_of(step, self.geometry())

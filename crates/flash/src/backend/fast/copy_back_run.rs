@@ -200,7 +200,7 @@ impl Backend {
         self.next_command(now, die, events);
     }
 
-    /// Ends a page of a run that is not the last one.
+    /// Ends a page of a run, except the last page.
     fn end_page(&mut self, handle: Handle<Command>) {
         self.count(handle);
         let command = &mut self.table.commands[handle];
@@ -210,7 +210,6 @@ impl Backend {
         list.wait = list.wait.max(std::mem::take(&mut command.wait));
     }
 
-    /// Moves a run on by `pages` pages.
     fn advance_run(&mut self, handle: Handle<Command>, pages: u32) {
         let command = &mut self.table.commands[handle];
         command.behind -= pages;

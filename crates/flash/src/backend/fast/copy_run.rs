@@ -91,7 +91,7 @@ impl Backend {
     }
 
     /// Handles the event of a set, and further events of the set up to `until` that come before any other event.
-    /// Returns the time of the last one.
+    /// Returns the time of the last handled event.
     #[inline(never)]
     pub fn run_copies<E: From<Event> + Copy>(
         &mut self,

@@ -45,7 +45,7 @@ impl Backend {
         prefetch_all(self.table.slots.get(first..first + slots));
     }
 
-    /// Prefetches the spare area that the next command on the die of this one will read.
+    /// Prefetches the spare area that the next command on this command's die will read.
     #[inline]
     pub fn prefetch_behind(&self, command: Handle<Command>) {
         let Some(next) = self.behind(command) else { return };

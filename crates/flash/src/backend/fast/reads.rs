@@ -31,7 +31,8 @@ impl Backend {
         self.prefetch_next_data(handle);
     }
 
-    /// Ends a read whose data has been sent: frees the channel, ends the command, and begins the next one of its die.
+    /// Ends a read whose data has been sent: frees the channel, ends the command, and begins the next command of its
+    /// die.
     pub(in crate::backend) fn read_sent<E: From<Event> + Copy>(
         &mut self,
         now: Time,

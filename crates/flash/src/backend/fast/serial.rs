@@ -23,7 +23,6 @@ struct Serial {
 #[derive(Clone, Debug, Default)]
 pub(in crate::backend) struct SerialLists {
     current: Option<Serial>,
-    /// The times of each command of the list.
     times: Vec<Times>,
 }
 
@@ -176,8 +175,7 @@ impl Backend {
     /// Begins a serial list and returns the time of its end, when [`Backend::end_serial`] is due. With time off the
     /// list has ended already: returns `None`.
     ///
-    /// # Panics
-    /// If the list is empty, or another one is under way.
+    /// # Panics If the list is empty, or another serial list is under way.
     pub fn begin_serial(&mut self, now: Time, list: Handle<List>) -> Option<Time> {
         assert!(self.fast.serial.current.is_none(), "two lists at once where one comes after the other");
         if let Some(copies) = self.table.lists[list].copies() {

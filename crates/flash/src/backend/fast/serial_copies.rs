@@ -26,8 +26,8 @@ impl Backend {
         self.fast.copies.of(set).pages.extend(pages);
     }
 
-    /// True if copies can be carried out in bulk in a serial list: no observer sees each of them, none can fail, and
-    /// their times are only those of the arrays and the channel.
+    /// True if copies can be carried out in bulk in a serial list: no observer sees single copies, no copy can fail,
+    /// and only the arrays and the channel take time.
     pub(super) fn takes_serial_copies(&self) -> bool {
         let one_slot = self.table.slots_per_command == 1 && self.geometry().slots == 1;
         self.observer.as_ref().is_none_or(|observer| !observer.sees_each_copy())
@@ -41,7 +41,6 @@ impl Backend {
         self.fast.copies.sets[set.index()].cause
     }
 
-    /// The time of all copies of a set.
     pub(super) fn time_of_copies(&self, set: CopySet) -> Span {
         let copies = &self.fast.copies.sets[set.index()];
         let mut sum = Span::ZERO;

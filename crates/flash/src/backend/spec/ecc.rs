@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decoders {
-    /// One for each channel, or for each link if controllers move the data over links.
+    /// A decoder for each channel, or for each link if controllers move the data over links.
     #[default]
     PerChannel,
-    /// One for each controller, for the commands of its lists.
+    /// A decoder for each controller, for the commands of the controller's lists.
     PerController,
-    /// This many for the whole array; a codeword goes to the first that is free.
+    /// A number of decoders for the whole array; a codeword goes to the first free decoder.
     Shared(u32),
 }
 
@@ -22,7 +22,7 @@ pub enum Decoders {
 pub struct Ecc {
     /// Time from the moment at which a decoder has taken all of a codeword until the codeword comes out.
     pub latency: Span,
-    /// Time in which a decoder takes in a codeword before it can take the next one.
+    /// Time in which a decoder takes in a codeword before it can take the next codeword.
     pub codeword_time: Span,
     /// Sectors of a codeword.
     pub codeword: u32,

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::ReadScope;
 
-/// Reads of single planes, each at its own time (independent plane reads, AIPR).
+/// Independent plane reads (AIPR): planes of a die read at different times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct PlaneReadSpec {
-    /// Planes of a die that read at the same time; all of them if missing.
+    /// Planes of a die that read at the same time; all planes if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_once: Option<u32>,
     /// The reads that use single planes. Other reads use the whole die.

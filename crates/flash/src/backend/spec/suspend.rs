@@ -24,7 +24,7 @@ pub enum ReadScope {
     /// Reads for which the host waits, except those of queues with `suspend = false` in `[[host.queue]]`.
     #[default]
     Host,
-    /// All reads: those of the host, then those of collection and of maps.
+    /// All reads: first reads of the host, then reads of collection and of maps.
     All,
 }
 
@@ -50,7 +50,7 @@ pub enum StopPoint {
 pub struct SuspendSpec {
     /// The operations that may be suspended.
     pub operations: SuspensionTarget,
-    /// The reads that may suspend them.
+    /// The reads that may suspend a program or an erase.
     pub reads: ReadScope,
     /// Whether host writes suspend an erase, too: their program is executed during the suspended erase. Host writes
     /// then go before all other commands except the reads.

@@ -96,7 +96,6 @@ fn a_host_read_waits_for_one_program_and_not_for_one_that_has_not_come_in() {
     close(ends[2].1, 281.92 + 25.0 + 81.92 + 281.92);
 }
 
-/// One command of the second model.
 #[derive(Clone, Copy)]
 struct ModelCommand {
     write: bool,

@@ -133,7 +133,7 @@ impl Bench {
         command
     }
 
-    /// Runs all lists to their ends, and returns the end of the one with this tag.
+    /// Runs all lists to their ends, and returns the end of the list with this tag.
     pub(super) fn end_of(&mut self, tag: u32) -> Time {
         let begin = self.now;
         let ends = self.run();

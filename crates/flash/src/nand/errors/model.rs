@@ -14,7 +14,7 @@ use crate::nand::part::ErrorTable;
 pub struct ErrorSettings {
     /// The temperature of the flash while it has power.
     pub temperature: Temperature,
-    /// True if reads of a block begin with the last retry step that one of them has needed.
+    /// True if reads of a block begin with the highest retry step that a read of the block has needed.
     pub remember: bool,
     /// Erases of each block before the begin of the simulation.
     pub cycles: u32,
@@ -47,7 +47,7 @@ pub struct Decoding {
 pub enum Attempt {
     /// An attempt with this step of the retry table; 0 is a read without a retry step.
     Step(u8),
-    /// With soft decoding.
+    /// Soft decoding, after all steps of the retry table.
     Soft,
     /// No attempt succeeds: the data is uncorrectable.
     None,
@@ -65,7 +65,7 @@ pub(crate) struct PageProperties {
     pub(crate) cycles: u32,
     /// Seconds since the program of the page, converted to the table's temperature.
     pub(crate) age_s: u32,
-    /// Reads of the pages of its block since the block's erase.
+    /// Reads of the pages of the block since the block's erase.
     pub(crate) reads: u32,
 }
 
@@ -110,7 +110,7 @@ impl ErrorModel {
         &self.decoding
     }
 
-    /// True if reads of a block begin with the last retry step that one of them has needed.
+    /// True if reads of a block begin with the highest retry step that a read of the block has needed.
     #[must_use]
     pub const fn remembers(&self) -> bool {
         self.settings.remember
@@ -135,7 +135,7 @@ impl ErrorModel {
         1 + usize::from(self.last_step()) + self.decoding.soft.map_or(0, |soft| soft.sensings as usize)
     }
 
-    /// The number of attempts from the one with `step`, not included, to `attempt`.
+    /// The number of attempts after the attempt with `step`, up to `attempt`.
     #[must_use]
     pub fn retries(&self, step: u8, attempt: Attempt) -> u8 {
         let sensings = self.decoding.soft.map_or(0, |soft| soft.sensings as u8);
@@ -145,7 +145,7 @@ impl ErrorModel {
         }
     }
 
-    /// Array time of an attempt in addition to that of a read without retry. The sensings of soft decoding use the
+    /// Array time of an attempt in addition to the time of a read without retry. The sensings of soft decoding use the
     /// voltages of the last step.
     #[must_use]
     pub fn retry_time(&self, step: u8) -> Span {
@@ -167,7 +167,7 @@ impl ErrorModel {
         (powers.rber(&self.table, &self.numbers(page)) * factor).min(0.5)
     }
 
-    /// Remembers the powers of a page, for its next reads and those of pages with equal numbers.
+    /// Remembers the powers of a page, for its next reads, and for reads of pages with equal numbers.
     pub(crate) fn remember_powers(&self, page: &PageProperties, powers: &mut Powers) {
         powers.remember(&self.table, &self.numbers(page));
     }
@@ -177,14 +177,14 @@ impl ErrorModel {
         Numbers { cycles, age_s: page.age_s, reads: page.reads, pages: self.pages.len() }
     }
 
-    /// The mean number of wrong bits of a codeword at this error rate, as a share of what the decoder corrects from one
-    /// read.
+    /// The mean number of wrong bits of a codeword at this error rate, as a share of the wrong bits that the decoder
+    /// corrects from one read.
     pub(crate) fn share_of_limit(&self, rber: f64) -> f64 {
         rber * f64::from(self.decoding.bits) / f64::from(self.decoding.limit)
     }
 
     /// Draws the errors of `codewords` codewords of a page with this error rate, and returns the attempt that corrects
-    /// all of them. The first attempt is the one with `step`.
+    /// all of them. The first attempt has `step`.
     pub(crate) fn attempt(&self, rber: f64, step: u8, codewords: u32, rng: &mut Rng) -> Attempt {
         // The codeword with the most errors decides.
         let worst = (0..codewords).map(|_| rng.unit()).fold(1.0, f64::min);

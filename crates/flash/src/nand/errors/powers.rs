@@ -79,7 +79,6 @@ pub(super) struct Numbers {
     pub(super) age_s: u32,
     /// Reads of all pages of the block since the erase.
     pub(super) reads: u32,
-    /// Number of pages of a block.
     pub(super) pages: usize,
 }
 

@@ -16,7 +16,7 @@ use crate::nand::{Geometry, Spare};
 /// A slot of a programmed page, as a backing store keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotRecord {
-    /// The spare area.
+    /// The spare area that was programmed with the slot.
     pub spare: Spare,
     /// True if the data is uncorrectable.
     pub lost: bool,
@@ -51,7 +51,7 @@ pub struct BlockRecord {
 /// The content of a translation page, as a backing store keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageRecord<'a> {
-    /// Number of the page in its block.
+    /// Number of the page in its block, from 0.
     pub page: u32,
     /// The index of one of the two places of a page. The record replaces the earlier content of the place.
     pub place: u8,
@@ -141,9 +141,9 @@ impl Backing {
 pub enum Contradiction {
     /// A slot has been programmed after more erases of its block than there were.
     Erases {
-        /// The erases that the record of the slot has.
+        /// The erase count in the slot's record.
         slot: u32,
-        /// The erases that the record of its block has.
+        /// The erase count in the block's record.
         block: u32,
     },
     /// A spare area names a mapping unit that the array cannot hold.
@@ -183,7 +183,7 @@ impl Media {
     ///
     /// # Errors
     ///
-    /// If the record contradicts that of its block or the shape of the array.
+    /// If the record contradicts the record of its block or the shape of the array.
     pub fn recall_slot(&mut self, psn: Psn, record: SlotRecord) -> Result<bool, Contradiction> {
         let (superblock, offset) = self.geometry.locate(psn);
         let (page, plane) = self.geometry.page_and_plane(offset);

@@ -48,9 +48,10 @@ impl ErrorCounters {
 pub struct PageErrors {
     /// Time since the program, in seconds at the temperature of the flash with power.
     pub age_s: f64,
-    /// Reads of the pages of its block since the block's erase.
+    /// Reads of the pages of the block since the block's erase.
     pub reads: u32,
-    /// The mean number of wrong bits of a codeword, as a share of what the decoder corrects from one read.
+    /// The mean number of wrong bits of a codeword, as a share of the wrong bits that the decoder corrects from one
+    /// read.
     pub share_of_limit: f64,
 }
 
@@ -130,7 +131,7 @@ impl Media {
         self.cells.as_ref().map(|cells| &cells.counters)
     }
 
-    /// Resets the counters of reads.
+    /// Sets the counters of reads with errors to zero.
     pub fn reset_error_counters(&mut self) {
         if let Some(cells) = &mut self.cells {
             let by_retries = vec![0; cells.counters.by_retries.len()];
@@ -192,8 +193,8 @@ impl Media {
         })
     }
 
-    /// Draws the errors of the codewords of a slot. Returns the attempt that corrects them, if the first attempt is the
-    /// one with `step`.
+    /// Draws the errors of the codewords of a slot. Returns the attempt that corrects them, if the first attempt has
+    /// `step`.
     pub(crate) fn attempt(&mut self, psn: Psn, step: u8, codewords: u32) -> Attempt {
         let Some(page) = self.cells.as_ref().map(|cells| self.page_of(cells, psn)) else { return Attempt::Step(0) };
         let Some(cells) = &mut self.cells else { return Attempt::Step(0) };
@@ -205,8 +206,8 @@ impl Media {
         model.attempt(rber, step, codewords, rng)
     }
 
-    /// Remembers a retry step that has succeeded: reads of the blocks of these slots begin with it, or with a later
-    /// one, from now on.
+    /// Remembers a retry step that has succeeded: reads of the blocks of these slots begin with this step, or with a
+    /// later step, from now on.
     pub(crate) fn remember_step(&mut self, psns: impl Iterator<Item = Psn>, step: u8) {
         for psn in psns {
             let (block, _) = self.block_of(psn);

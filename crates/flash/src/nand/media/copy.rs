@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(format!("{bulk:?}"), format!("{single:?}"));
     }
 
-    /// The content of a page: that of preconditioning, of one write, zeros, or sectors of two writes.
+    /// The content of a page: from preconditioning, from one write, zeros, or sectors of two writes.
     fn content(kind: u32, page: u32) -> Vec<Stamp> {
         let first = Lba::new(u64::from((page + 7) * SECTORS));
         let start = match kind {

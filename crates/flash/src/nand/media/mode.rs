@@ -31,7 +31,7 @@ impl Mode {
 pub(super) struct SlcMode {
     /// Bits that a cell stores in full mode.
     bits: u32,
-    /// The rated cycles of a block that is always in SLC mode; none if they are those of full mode.
+    /// The rated cycles of a block that is always in SLC mode; `None` if they are equal to the cycles of full mode.
     endurance: Option<u32>,
 }
 
@@ -41,14 +41,14 @@ impl SlcMode {
 
 impl Media {
     /// Gives the array an SLC mode, in which a cell of `bits` bits stores one. A block that is always in that mode is
-    /// rated for `endurance` cycles, or for those of full mode.
+    /// rated for `endurance` cycles, or for the cycles of full mode.
     #[must_use]
     pub const fn with_slc_mode(mut self, bits: u32, endurance: Option<u32>) -> Self {
         self.slc_mode = SlcMode { bits, endurance };
         self
     }
 
-    /// The share of its rated cycles that a superblock has had: that of its most worn block. Each erase counts with the
+    /// The share of its rated cycles that the most worn block of a superblock has had. Each erase counts with the
     /// rating of the mode that it ends.
     #[must_use]
     pub fn wear(&self, superblock: SuperblockId) -> f64 {

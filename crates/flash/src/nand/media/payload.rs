@@ -39,7 +39,6 @@ impl std::error::Error for DamagedSlot {}
 /// The content that follows from a spare area.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ImpliedContent {
-    /// The content that preconditioning writes.
     Preconditioned(PreconditionedSlot),
     /// The first sector of a mapping unit of a noted write.
     Run(Stamp),
@@ -72,7 +71,6 @@ pub(super) enum Content {
     Derived,
     /// The first sector of each slot, from which the others follow. Only for stamps.
     Firsts(Box<[Stamp]>),
-    /// The bytes of all sectors.
     Sectors(Box<[u8]>),
 }
 
@@ -89,7 +87,7 @@ impl<'a> Slot<'a> {
         kind.run(bytes).map_or(Self::Sectors(bytes), Self::Run)
     }
 
-    /// True if this content is the one that follows from the spare area.
+    /// True if the content follows from the spare area.
     #[inline]
     fn is(self, kind: SectorKind, told: ImpliedContent) -> bool {
         match (self, told) {
@@ -129,7 +127,6 @@ impl<'a> Contents<'a> {
         self.all
     }
 
-    /// The content of slot `i`, of `bytes` bytes.
     #[inline]
     fn slot(self, i: usize, bytes: usize) -> Slot<'a> {
         match self.runs.get(i) {
@@ -336,8 +333,8 @@ impl Media {
     }
 
     /// Stores the content of the slots of a page that has just been programmed, and is `torn` if its program failed.
-    /// Stores nothing if all content of the block follows from spare areas. `content` is that of the whole program, of
-    /// which the page takes the slots of `range`.
+    /// Stores nothing if all content of the block follows from spare areas. `content` is the content of the whole
+    /// program, of which the page takes the slots of `range`.
     #[inline]
     pub(super) fn keep_page(
         &mut self,

@@ -1,4 +1,4 @@
-//! Programs of pages.
+//! Programs of pages: their checks, their content, and pages that a failed program or a power cut leaves torn.
 
 use std::ops::Range;
 
@@ -96,7 +96,7 @@ impl Media {
         }
     }
 
-    /// Checks that the rows of a program exist in its mode, and that one command programs them.
+    /// Checks that the rows of a program exist in its mode, and that a single command programs them.
     #[inline]
     fn check_rows(&self, target: Target, (first, last): (u32, u32), mode: Mode) {
         let pages = self.pages_in(mode);

@@ -220,8 +220,8 @@ impl Media {
         to.flush()
     }
 
-    /// Loads an array of this shape with sectors of this kind; the other arguments are those of [`Media::new`]. A
-    /// payload that this array does not need is skipped. A payload that the snapshot lacks becomes the content that
+    /// Loads an array of this shape with sectors of this kind; the other arguments are as for [`Media::new`]. A payload
+    /// that this array does not need is skipped. A payload that the snapshot lacks becomes the content that
     /// preconditioning writes.
     ///
     /// # Errors

@@ -66,7 +66,7 @@ impl Stream {
         self.0
     }
 
-    /// The stream that [`Self::byte`] gives this byte; `None` if there is none.
+    /// The stream that [`Self::byte`] gives this byte; `None` if no stream has this byte.
     #[must_use]
     pub const fn of_byte(byte: u8) -> Option<Self> {
         if byte & !COPIES & !((Self::MOST - 1) << SHIFT) == 0 { Some(Self(byte)) } else { None }

@@ -60,7 +60,7 @@ impl Writes {
         self.entries.is_empty()
     }
 
-    /// Begins to note versions after `latest`, because slots may have earlier ones.
+    /// Begins to note versions after `latest`, because slots may have earlier versions.
     pub(super) fn begin_behind(&mut self, latest: u32) {
         self.latest = self.latest.max(latest);
     }
@@ -75,7 +75,7 @@ impl Writes {
         Some(first.following(lpn.get().checked_sub(begin)?.checked_mul(sectors)?))
     }
 
-    /// True if no slot without stored content has this version or a later one.
+    /// True if no slot without stored content has this version or a later version.
     #[inline]
     pub(super) const fn is_new(&self, version: u32) -> bool {
         version > self.latest
@@ -185,7 +185,7 @@ mod tests {
         media.program_sectors(Target { superblock, offset }, 1, Default::default(), spare, content)
     }
 
-    /// The content of a page: that of preconditioning, zeros, a mapping unit of one of two writes, or of both.
+    /// The content of a page: from preconditioning, zeros, a mapping unit of one of two writes, or of both.
     fn content(kind: u32, lpn: u32, version: u32) -> Vec<Stamp> {
         let sector = lpn * SECTORS;
         let write = |number: u64| Stamp(number << 40 | u64::from(version) << 24 | u64::from(sector));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     proptest! {
-        /// The versions are arbitrary: those of several writes, versions from before an erase, and lower ones.
+        /// The versions are arbitrary: of several writes, from before an erase, and lower versions.
         #[test]
         fn slots_hold_what_was_programmed(steps in prop::collection::vec(step(), 0..80)) {
             let mut media = media();

@@ -44,9 +44,9 @@ pub struct ErrorTable {
     pub temperature: Temperature,
     /// The activation energy of retention loss, in electronvolts: times at other temperatures follow Arrhenius.
     pub activation_ev: f64,
-    /// The factor of each page type, lower page first, or a single one for all.
+    /// The factor of each page type, lower page first, or a single factor for all.
     pub page_types: Vec<f64>,
-    /// The factor of a page in SLC mode, in place of that of its type and its layer; 1 if missing.
+    /// The factor of a page in SLC mode, in place of the factors of its type and its layer; 1 if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc_mode: Option<f64>,
     /// The share by which the worst block has more errors than the mean; the best has as much less.
@@ -57,7 +57,7 @@ pub struct ErrorTable {
     pub layer_spread: Ratio,
     /// The retry table: the share of a read's errors that is left with each step's reference voltages.
     pub retry_rber: Vec<Ratio>,
-    /// Array time of each step in addition to that of a read, to set the voltages; or a single time for all steps.
+    /// Array time of each step to set the voltages, in addition to the time of a read; or a single time for all steps.
     pub retry_time: Vec<Span>,
 }
 

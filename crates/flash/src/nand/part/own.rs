@@ -26,7 +26,7 @@ const OF_ARRAY: [(&str, &str, &str); 5] = [
 ];
 
 /// A NAND part that a description writes out, or describes by its difference from a preset: with `like`, every missing
-/// value is that of the named part.
+/// value is taken from the named part.
 #[derive(Clone)]
 pub struct CustomPart {
     part: Part,
@@ -85,7 +85,7 @@ impl CustomPart {
         self.missing.iter().any(|one| one == key)
     }
 
-    /// True if any value is that of the preset.
+    /// True if any value is inherited from the preset.
     #[must_use]
     pub const fn inherits(&self) -> bool {
         self.inherits

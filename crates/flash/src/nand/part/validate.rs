@@ -20,35 +20,35 @@ pub enum PartError {
     },
     /// The page is not a whole number of sectors.
     PageNotSectors {
-        /// The size of the page.
+        /// The data bytes of a page, as described.
         page: Bytes,
     },
     /// A list of times has neither one time for all page types nor one for each.
     TimesPerType {
         /// The field, with the name of its table.
         field: &'static str,
-        /// The number of times given.
+        /// The number of times in the description.
         given: usize,
         /// The number of page types of the cell.
         types: u32,
     },
     /// The block ends inside a word line.
     PartialWordLine {
-        /// The number of pages of a block.
+        /// Pages of a block, as described.
         pages_per_block: u32,
         /// The number of pages of a word line.
         bits: u32,
     },
     /// The block ends inside a one-shot program.
     PartialOneShot {
-        /// The number of pages of a block.
+        /// Pages of a block, as described.
         pages_per_block: u32,
         /// The number of pages of one program.
         one_shot: u32,
     },
     /// Program times are given by page type, although one operation programs several pages.
     OneShotTimes {
-        /// The number of times given.
+        /// The number of times in the description.
         given: usize,
     },
     /// Multi-plane operations are supported, although a die has one plane.
@@ -57,9 +57,9 @@ pub enum PartError {
     SlcModeOfSlc,
     /// More blocks may be bad from the factory than there are.
     AllBad,
-    /// The page is larger than that of any flash.
+    /// The page is larger than the pages of any flash.
     PageTooLarge {
-        /// The size of the page.
+        /// The data bytes of a page, as described.
         page: Bytes,
     },
     /// A page has more spare bytes than data.

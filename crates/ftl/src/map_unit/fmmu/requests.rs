@@ -56,7 +56,6 @@ impl Requests {
         self.set_wait_queue.is_ready() || (!self.stalled && !self.queue.is_empty())
     }
 
-    /// The first request of the queue.
     #[inline]
     pub(super) fn first(&self) -> CtpRequest {
         *self.queue.front().expect("a request")

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 pub(super) struct SetWaitQueue<T> {
     /// The queue of each set; empty if wait queues are off.
     sets: Vec<VecDeque<T>>,
-    /// Sets that have changed since their first request was tried, and for each set whether it is in that list.
+    /// Sets that have changed since their first request was tried; `is_ready` marks them.
     ready: VecDeque<u32>,
     is_ready: Vec<bool>,
     /// For each set: true if another attempt of its first request would fail and change nothing.

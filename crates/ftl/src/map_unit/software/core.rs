@@ -56,7 +56,6 @@ pub(super) struct Core<B> {
     empty: Image,
     running: Option<RunningTask>,
     draining: bool,
-    /// Loads in progress.
     loads: u64,
     counters: Counters,
 }
@@ -128,7 +127,7 @@ impl<B: Backing> Core<B> {
         self.begin(now);
     }
 
-    /// Takes the memory of a page version that has been replaced everywhere.
+    /// Reuses the memory of a page version that nothing refers to any more.
     pub(super) fn recycle(&mut self, image: Image) {
         self.backing.recycle(image);
     }
@@ -157,7 +156,7 @@ impl<B: Backing> Core<B> {
         self.tasks.is_idle() && self.questions.is_empty() && self.cmt.cache.dirty() == 0 && self.backing.is_clean()
     }
 
-    /// Ends the step that was due at `now`, and starts the next one.
+    /// Ends the step that was due at `now`, and starts the next step.
     pub(super) fn finish(&mut self, now: Time, out: &mut Output) {
         let RunningTask { task, store, next, .. } = self.running.take().expect("a step that is due");
         if let Some(tvpn) = store {

@@ -151,7 +151,7 @@ fn question(rig: &Rig, small: &Small, (_, _, kind, lpn, place): Raw) -> Ask {
     }
 }
 
-/// Asks a map unit all questions, and compares the answers with those of a plain array.
+/// Asks a map unit all questions, and compares the answers with a plain array.
 fn compare(
     (name, unit): (&str, AnyMapUnit),
     small: &Small,

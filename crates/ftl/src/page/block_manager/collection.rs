@@ -26,7 +26,7 @@ pub(in crate::page) struct Collection {
     pub(in crate::page) sorted: Box<[Vec<Psn>]>,
     /// True if the host may take all free superblocks but one, because otherwise the pool could not go on.
     pub(in crate::page) waives: bool,
-    /// True if a slot of a victim has become invalid since collection last dropped such slots.
+    /// True if a slot of a victim has become invalid since collection last dropped invalid slots.
     pub(in crate::page) is_stale: bool,
     pub(in crate::page) copies: u32,
     /// Copies that the host's writes have not used up, less the copies that they owe, in 1/1024 of a mapping unit.

@@ -92,7 +92,8 @@ impl BlockManager {
         (next < self.layout.shape.superblock_slots()).then_some(next)
     }
 
-    /// Ends the reservation of a copy from another pool that has ended here; entering the copies counts the valid ones.
+    /// Ends the reservation of a copy from another pool that has ended here; entering the copies counts the valid
+    /// copies.
     pub(in crate::page) fn end_move_to_helper(&mut self, helper_pool: u32, units: u32) {
         self.pools[helper_pool as usize].live -= units;
         self.pools[helper_pool as usize].in_flight -= units;

@@ -15,8 +15,8 @@ impl BlockManager {
         if self.table.missing(superblock).is_some() { self.layout.array.superblock_slots() } else { 0 }
     }
 
-    /// Slots of a closed superblock that an erase would not free, as the choice of victims counts them: the valid ones
-    /// and those of a missing member, but 0 if no slot is valid.
+    /// Slots of a closed superblock that an erase would not free, as the choice of victims counts them: the valid slots
+    /// and the slots of a missing member, but 0 if no slot is valid.
     pub(in crate::page) fn occupied(&self, superblock: SuperblockId) -> u32 {
         match self.table.valid(superblock) {
             0 => 0,
@@ -110,7 +110,7 @@ impl BlockManager {
         self.pools[pool as usize].missing_slots += self.layout.array.superblock_slots();
     }
 
-    /// Moves a superblock, with its missing slots, from the counts of one pool to those of another.
+    /// Moves a superblock, with its missing slots, from the counts of one pool to the counts of another.
     pub(in crate::page) fn move_usable(&mut self, superblock: SuperblockId, from: u32, to: u32) {
         let missing = self.missing_slots(superblock);
         let source = &mut self.pools[from as usize];

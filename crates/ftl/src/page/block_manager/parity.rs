@@ -101,7 +101,7 @@ impl Parity {
     }
 }
 
-/// The spare area that a slot of a program will have; a copy has that of its source.
+/// The spare area that a slot of a program will have; a copy has its source's.
 fn spare_of(slot: &Slot, media: &Media) -> Spare {
     if slot.expected { Spare::Data { lpn: slot.lpn, version: slot.version } } else { media.spare(slot.psn) }
 }

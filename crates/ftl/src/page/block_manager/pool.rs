@@ -81,9 +81,7 @@ impl IndexMut<Stream> for OpenSuperblocks {
 /// The kind of pages in a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::page) enum Holds {
-    /// Data of the host.
     Data,
-    /// Translation pages.
     Pages,
 }
 
@@ -189,9 +187,9 @@ impl Pool {
             + sorted
     }
 
-    /// Free superblocks that the host leaves to copies, beside the one that is always kept: [one for each of their
-    /// streams](Self::kept_for_streams), and [one more](Self::kept_for_moves) if a move may take more slots than the
-    /// erase gives back.
+    /// Free superblocks that the host leaves to copies, beside the superblock that is always kept: [one for each of
+    /// their streams](Self::kept_for_streams), and [one more](Self::kept_for_moves) if a move may take more slots than
+    /// the erase gives back.
     #[inline]
     pub(in crate::page) fn kept_for_copies(&self) -> u32 {
         self.kept_for_streams() + self.kept_for_moves()

@@ -73,7 +73,7 @@ impl ReclaimUnits {
         self.events += 1;
     }
 
-    /// Counts a host write of a mapping unit with an identifier; handle 0 takes those of an invalid one.
+    /// Counts a host write of a mapping unit with an identifier; handle 0 takes writes with an invalid identifier.
     fn note_write(&mut self, id: PlacementId) {
         let handle = self.spec.target(id).map_or(0, |target| target.handle);
         self.handles[usize::from(handle)].written_units += 1;

@@ -10,7 +10,7 @@ use crate::sabotage::{PlantedBug, Sabotage};
 pub(in crate::page) struct ProgramShape {
     /// Rows that one program covers.
     pub(in crate::page) one_shot: u32,
-    /// Rows that are written together: those of a one-shot program, or of a word line of paired pages, which takes a
+    /// Rows that are written together: the rows of a one-shot program, or of a word line of paired pages, which takes a
     /// program for each row.
     pub(in crate::page) word_line: u32,
     /// Divides by the slots of the rows that are written together.

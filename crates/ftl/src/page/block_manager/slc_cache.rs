@@ -39,17 +39,16 @@ pub(in crate::page) struct SlcCache {
     reuse: Option<u32>,
     /// True if data are folded inside their plane, where that is possible.
     folds_in_planes: bool,
-    /// The streams of host data with numbers below this one go to the cache.
+    /// The streams of host data with numbers below `streams` go to the cache.
     streams: u8,
     levels: Vec<FillLevel>,
     /// The closed superblocks of the cache, in the order of closing.
     closed: AgeOrder,
-    /// The timer that starts folding in an idle drive, and the number of superblocks that stay in SLC mode then.
+    /// The timer that starts folding in an idle drive, and the number of superblocks that then stay in SLC mode.
     idle: Option<(IdleTimer, u32)>,
     counters: SlcCacheCounters,
 }
 
-/// The fill of the cache in a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct FillLevel {
     /// All superblocks in SLC mode, from the opening to the end of the erase.

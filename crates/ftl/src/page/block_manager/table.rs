@@ -14,7 +14,6 @@ pub(in crate::page) enum SuperblockState {
     /// Erased, in the free list of its pool.
     #[default]
     Free,
-    /// Open for programs.
     Open,
     /// No longer open; programs are in progress.
     Full,
@@ -65,7 +64,6 @@ impl BlockTable {
         }
     }
 
-    /// Bytes of memory of the table.
     pub(in crate::page) fn memory(layout: &Layout) -> u64 {
         let superblocks = u64::from(layout.shape.superblock_count());
         superblocks * size_of::<Info>() as u64 + u64::from(layout.array.slot_count()) / 8
@@ -155,7 +153,6 @@ impl BlockTable {
         self.info[superblock.index()].valid += 1;
     }
 
-    /// Marks a slot as invalid, and returns its superblock.
     #[inline]
     pub(in crate::page) fn mark_invalid(&mut self, psn: Psn) -> SuperblockId {
         assert!(self.is_valid(psn), "{psn} becomes invalid twice");
@@ -185,7 +182,6 @@ impl BlockTable {
         self.info[superblock.index()].valid -= slots;
     }
 
-    /// The valid slots of a superblock from `offset` on.
     #[inline]
     pub(in crate::page) fn valid_slots(&self, superblock: SuperblockId, offset: u32) -> ValidSlots<'_> {
         let slots = self.layout.shape.superblock_slots();
@@ -220,13 +216,12 @@ impl BlockTable {
         self.pin_times(superblock, 1);
     }
 
-    /// Pins the superblock for `pins` copies.
     #[inline]
     pub(in crate::page) fn pin_times(&mut self, superblock: SuperblockId, pins: u32) {
         self.info[superblock.index()].pins += pins;
     }
 
-    /// Removes a pin. Returns true if it was the last one.
+    /// Removes a pin. Returns true if the superblock has no other pin.
     #[inline]
     pub(in crate::page) fn unpin(&mut self, superblock: SuperblockId) -> bool {
         self.unpin_times(superblock, 1)
@@ -267,14 +262,13 @@ struct RemainingUnits<'a> {
 }
 
 impl ValidSlots<'_> {
-    /// Continues with `slots` slots from `first` on.
     #[inline]
     fn turn_to(&mut self, first: usize, slots: usize) {
         (self.base, self.end) = (first / 64 * 64, first + slots);
         self.word = self.words[first / 64] & (u64::MAX << (first % 64));
     }
 
-    /// Continues with the next unit. Returns false if there is none.
+    /// Continues with the next unit. Returns false if there is no next unit.
     #[inline]
     fn turn_to_next_unit(&mut self) -> bool {
         let RemainingUnits { layout, superblock, units } = &mut self.further;

@@ -95,7 +95,7 @@ impl WriteQueue {
         stream.is_host() && program
     }
 
-    /// The lists and programs under assembly of all streams, those of the present stream first.
+    /// The lists and programs under assembly of all streams, the present stream first.
     pub(in crate::page) fn each_list(&self) -> impl Iterator<Item = OpenList> {
         [self.open].into_iter().chain(self.others.iter().copied())
     }

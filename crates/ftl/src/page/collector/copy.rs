@@ -152,7 +152,7 @@ impl Collector<'_> {
             })
     }
 
-    /// True if slots lie one behind the other in a superblock.
+    /// True if slots are consecutive in a superblock.
     #[inline]
     pub(super) fn is_page(&self, slots: &[Psn]) -> bool {
         let (superblock, first) = self.blocks.layout.locate(slots[0]);

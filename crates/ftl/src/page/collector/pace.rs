@@ -165,7 +165,6 @@ enum Looks {
 pub(in crate::page) struct Pace {
     policy: Arc<dyn CollectionPolicy>,
     looks: Looks,
-    /// The time of the latest request.
     latest: Time,
     /// The time of the pending event at which waiting pools ask the policy again.
     next_look: Option<Time>,

@@ -18,7 +18,7 @@ use crate::page::prefetch::prefetch_gathered;
 use crate::port::Flash;
 
 impl Collection {
-    /// Moves the slots that have been picked for other streams of copies to those of the last stream.
+    /// Moves the slots that have been picked for other streams of copies to the last stream.
     pub(in crate::page) fn join(&mut self) {
         for gathered in &mut self.sorted {
             self.gathered.append(gathered);

@@ -44,7 +44,7 @@ impl BlockManager {
         }
     }
 
-    /// The most credit of collection: that of `parallel` full programs.
+    /// The most credit of collection: the credit of `parallel` full programs.
     fn most_credit(&self) -> i64 {
         UNIT * i64::from(self.gc.parallel) * i64::from(self.program_slots())
     }

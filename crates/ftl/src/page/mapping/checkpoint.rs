@@ -58,7 +58,7 @@ struct CheckpointWrite {
     stored: u32,
 }
 
-/// The checkpoints of a drive: the one that counts, and the one being written.
+/// The checkpoints of a drive: the newest complete checkpoint, and the checkpoint being written.
 #[derive(Clone, Debug)]
 pub(in crate::page) struct Checkpoints {
     shape: CheckpointPages,
@@ -86,7 +86,7 @@ pub(in crate::page) struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// True if a logical number is that of a page of a checkpoint.
+    /// True if a logical number belongs to a page of a checkpoint.
     pub(in crate::page) const fn holds(&self, lpn: Lpn) -> bool {
         lpn.get() >= self.first
     }
@@ -133,8 +133,8 @@ impl Checkpoints {
         (0..self.directory.len()).map(|page| self.directory.get(Lpn::new(page)))
     }
 
-    /// The table of the places of the pages, and the number of a page in it; none if the logical number is not that of
-    /// a page.
+    /// The table of the places of the pages, and the number of a page in it; none if the logical number belongs to no
+    /// such page.
     pub(in crate::page) fn entry(&mut self, lpn: Lpn) -> Option<(&mut Map, Lpn)> {
         self.holds(lpn).then(|| Lpn::new(lpn.get() - self.first)).map(|page| (&mut self.directory, page))
     }
@@ -165,7 +165,7 @@ impl Checkpoints {
     }
 
     /// Makes the image of a page and returns the write that stores the page. Returns none if `page` is not the next
-    /// one, because a page before it was refused and the checkpoint was given up.
+    /// page, because a page before it was refused and the checkpoint was given up.
     fn stage(
         &mut self,
         (l2p, trims): (&L2p, Option<&Trims>),
@@ -243,13 +243,12 @@ impl Checkpoints {
 }
 
 impl Mapping {
-    /// True if a logical number is that of a page of a checkpoint.
+    /// True if a logical number belongs to a page of a checkpoint.
     #[inline]
     pub(in crate::page) fn is_checkpoint(&self, lpn: Lpn) -> bool {
         self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.holds(lpn))
     }
 
-    /// Begins a checkpoint if one is due.
     pub(in crate::page) fn begin_due_checkpoint(&mut self, blocks: &BlockManager, media: &mut Media) {
         if let Some(checkpoints) = self.checkpoints.as_mut().filter(|checkpoints| checkpoints.begins(blocks)) {
             checkpoints.begin(blocks, media, self.versions.next());

@@ -13,10 +13,9 @@ const SUPERBLOCK: u64 = 8;
 /// The sizes of a device's checkpoints; all zero if it makes none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CheckpointPages {
-    /// Pages of one checkpoint: the pages of the map, then those of the record.
+    /// Pages of one checkpoint: the pages of the map, then the pages of the record.
     pub(in crate::page) each: u32,
     pub(in crate::page) maps: u32,
-    /// Entries of a page of the map.
     pub(in crate::page) entries: u32,
     /// Superblocks opened from one checkpoint to the next.
     pub(in crate::page) every: u32,

@@ -19,7 +19,6 @@ use questions::{MapLookup, Masks, Questions};
 
 pub(in crate::page) use questions::Question;
 
-/// The state of a translation page.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::page) struct MapPageState {
     /// The version on flash that loads read.
@@ -39,11 +38,10 @@ pub(in crate::page) struct MapClient {
     /// The places of the translation pages.
     pub(in crate::page) directory: Map,
     pub(in crate::page) pages: Vec<MapPageState>,
-    /// Entries of a translation page.
     pub(in crate::page) entries: u32,
     units: u32,
     questions: Questions,
-    /// The time of the map unit: that of the device, or its own with time off.
+    /// The time of the map unit: the device's time, or its own while time is off.
     clock: Time,
     /// True if the map unit has had input since its last step.
     awake: bool,
@@ -128,7 +126,7 @@ impl MapClient {
         self.questions.close(ticket)
     }
 
-    /// True if an answer that is to come may free or take space.
+    /// True if a pending answer may free or take space.
     pub(in crate::page) const fn awaits_answers(&self) -> bool {
         self.questions.changes > 0
     }

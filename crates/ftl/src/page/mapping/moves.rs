@@ -1,7 +1,7 @@
 //! The mapping units of a program of copies, entered into the map together.
 //!
 //! Nearly all of them come from one superblock, so the counts of that superblock change once for all of them. The
-//! result is that of [`Mapping::enter_copy`] for each mapping unit.
+//! result equals [`Mapping::enter_copy`] for each mapping unit.
 
 use base::engine::Handle;
 use base::units::{Psn, SuperblockId};

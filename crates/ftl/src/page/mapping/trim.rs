@@ -33,7 +33,7 @@ struct Discard {
     lpn: Lpn,
     /// The mapping unit's bit before the discard.
     was_discarded: bool,
-    /// The version of a write in progress that is newer than an earlier discard and older than this one.
+    /// The version of a write in progress that is newer than an earlier discard and older than this discard.
     older_write: Option<u32>,
 }
 
@@ -92,7 +92,7 @@ impl Trims {
         self.directory.get(Lpn::new(page))
     }
 
-    /// True if a logical number is that of a trim page.
+    /// True if a logical number belongs to a trim page.
     pub(in crate::page) const fn holds(&self, lpn: Lpn) -> bool {
         lpn.get() >= self.first && lpn.get() - self.first < self.shape.count
     }
@@ -280,8 +280,8 @@ impl Trims {
         (0..self.shape.count).map(|page| self.place(page))
     }
 
-    /// The table of the places of the pages, and the number of a page in it; none if the logical number is not that of
-    /// a page.
+    /// The table of the places of the pages, and the number of a page in it; none if the logical number belongs to no
+    /// such page.
     pub(in crate::page) fn entry(&mut self, lpn: Lpn) -> Option<(&mut Map, Lpn)> {
         self.holds(lpn).then(|| Lpn::new(lpn.get() - self.first)).map(|page| (&mut self.directory, page))
     }
@@ -333,7 +333,7 @@ impl Trims {
 }
 
 impl Mapping {
-    /// True if a logical number is that of a trim page.
+    /// True if a logical number belongs to a trim page.
     pub(in crate::page) fn is_trim(&self, lpn: Lpn) -> bool {
         self.trims.as_ref().is_some_and(|trims| trims.holds(lpn))
     }

@@ -63,8 +63,8 @@ fn expected(classes: [Class; 2], closed: f64, choice: Choice) -> f64 {
     each(0) + each(1)
 }
 
-/// Measures the write amplification of hot and cold writes, each from a queue of its own, and computes that of the
-/// model.
+/// Measures the write amplification of hot and cold writes, each from a queue of its own, and computes the model's
+/// write amplification.
 fn compare(victim: &str, choice: Choice, streams: &str) -> [f64; 2] {
     let (config, array, _) = describe(&format!(
         "flash = {{ part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = {BLOCKS}, pages = {SLOTS}, planes = 1 }}\n\

@@ -36,7 +36,6 @@ use crate::page::victim::Choice;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PoolModel {
-    /// Slots of a superblock.
     pub(super) slots: u32,
     /// Mean number of closed superblocks.
     pub(super) closed: u32,

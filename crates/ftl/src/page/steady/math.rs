@@ -80,7 +80,7 @@ impl Shuffle {
         Self { count, low_bits: bits / 2, high_bits: bits - bits / 2, keys }
     }
 
-    /// The number at this position.
+    /// The permuted number at a position, both below `count`.
     #[inline]
     pub(super) fn at(&self, position: u64) -> u64 {
         let mut x = position;
@@ -105,7 +105,7 @@ impl Shuffle {
     }
 }
 
-/// Mixes the bits of a number with a key; the multipliers are those of SplitMix64.
+/// Mixes the bits of a number with a key; with the multipliers of SplitMix64.
 #[inline]
 const fn mix(x: u64, key: u64) -> u64 {
     let x = (x ^ key).wrapping_mul(0xBF58_476D_1CE4_E5B9);

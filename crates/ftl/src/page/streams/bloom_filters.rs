@@ -10,7 +10,6 @@
 
 use super::{HostWrite, StreamPolicy, spread};
 
-/// Hash functions of a filter.
 const HASHES: u32 = 2;
 
 /// The policy with two streams, for hot and for other data.

@@ -13,7 +13,7 @@ use super::{HostWrite, StreamPolicy, spread};
 struct Latest {
     /// The unit's number plus one; 0 if the place is empty.
     unit: u32,
-    /// The count of mapping units that the host had written, modulo 2^32, when it wrote this one.
+    /// The count of mapping units that the host had written, modulo 2^32, when it wrote this mapping unit.
     written: u32,
 }
 
@@ -24,7 +24,6 @@ pub(super) struct LastWriteTable {
 }
 
 impl LastWriteTable {
-    /// A table that takes `memory` bytes.
     pub(super) fn new(memory: Bytes) -> Self {
         Self { places: vec![Latest::default(); Self::count(memory)] }
     }
@@ -37,8 +36,8 @@ impl LastWriteTable {
         (Self::count(memory) * size_of::<Latest>()) as u64
     }
 
-    /// Mapping units that the host has written since it last wrote this one; `None` if the table does not have it.
-    /// Enters this write.
+    /// Mapping units that the host has written since it last wrote this mapping unit; `None` if the table has no entry
+    /// for the unit. Enters this write.
     pub(super) fn interval(&mut self, write: &HostWrite) -> Option<u64> {
         let unit = write.lpn.get() + 1;
         // The high bits of the product map a hash evenly to any number of places.

@@ -147,7 +147,7 @@ pub enum CopyStreamsSpec {
     /// A stream of copies for each stream of host data: copies stay with data of their class. If a program would
     /// otherwise be padded, copies of several classes share it in the last stream.
     Same,
-    /// By the number of times the data were copied: a copy goes to the stream after that of its source, and stays in
+    /// By the number of times the data were copied: a copy goes to the stream after its source's stream, and stays in
     /// the last stream.
     Generations {
         /// Number of streams: 2 to 16.
@@ -158,7 +158,7 @@ pub enum CopyStreamsSpec {
 /// The most Bloom filters, and the most bits of a filter.
 const FILTERS: u32 = 16;
 const BITS: u32 = 1 << 24;
-/// The most mapping units in a list of recently written ones.
+/// The most mapping units in a list of recently written units.
 const UNITS: u32 = 1 << 26;
 
 impl StreamsSpec {

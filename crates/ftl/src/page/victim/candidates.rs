@@ -18,9 +18,7 @@ pub(crate) struct Moment<'a> {
     pub(crate) free: u32,
     /// The version of the latest write.
     pub(crate) latest: u32,
-    /// The number of erases of a superblock.
     pub(crate) erases: &'a dyn Fn(SuperblockId) -> u32,
-    /// The stream that wrote a superblock.
     pub(crate) stream: &'a dyn Fn(SuperblockId) -> Stream,
 }
 
@@ -53,7 +51,7 @@ impl Candidates<'_> {
         Some(Candidate { all: self, superblock, valid })
     }
 
-    /// All candidates, from the one that was closed first on. The iterator visits each closed superblock of the pool.
+    /// All candidates, in the order of closing. The iterator visits each closed superblock of the pool.
     pub fn by_age(&self) -> impl Iterator<Item = Candidate<'_>> {
         self.ages.oldest_first(self.pool).filter_map(|superblock| self.candidate(superblock))
     }
@@ -97,7 +95,7 @@ impl Candidates<'_> {
         self.moment.free
     }
 
-    /// The mean number of erases of the candidates.
+    /// The mean erase count of the candidates; 0 if there are none.
     #[must_use]
     pub fn mean_erases(&self) -> f64 {
         let (sum, count) = self
@@ -138,7 +136,7 @@ impl Candidate<'_> {
         f64::from(self.valid) / f64::from(self.all.slots)
     }
 
-    /// One more than the number of superblocks of any pool that have been closed since this one was.
+    /// One more than the number of superblocks of any pool that have been closed since this superblock was.
     #[must_use]
     pub fn age(&self) -> u64 {
         self.all.ages.closed_since(self.superblock) + 1
@@ -157,7 +155,7 @@ impl Candidate<'_> {
         (self.all.moment.erases)(self.superblock())
     }
 
-    /// The number of the write stream that wrote the superblock, among those of the host or those of copies.
+    /// The number of the write stream that wrote the superblock, among the streams of the host or of copies.
     #[must_use]
     pub fn stream(&self) -> u8 {
         (self.all.moment.stream)(self.superblock()).number()

@@ -61,7 +61,7 @@ impl AgeOrder {
         }
     }
 
-    /// The closed superblocks of a pool, from the one that was closed first on.
+    /// The closed superblocks of a pool, in the order of closing.
     pub(in crate::page) fn oldest_first(&self, pool: u32) -> impl Iterator<Item = u32> + '_ {
         let head = self.ends[pool as usize].0;
         std::iter::successors((head != NONE).then_some(head), |sb| {
@@ -70,7 +70,7 @@ impl AgeOrder {
         })
     }
 
-    /// The closed superblocks of a pool, from the one that was closed last on.
+    /// The closed superblocks of a pool, the latest closed first.
     pub(in crate::page) fn latest_first(&self, pool: u32) -> impl Iterator<Item = u32> + '_ {
         let tail = self.ends[pool as usize].1;
         std::iter::successors((tail != NONE).then_some(tail), |sb| {
@@ -79,7 +79,7 @@ impl AgeOrder {
         })
     }
 
-    /// The number of superblocks that were closed after this one, in any pool.
+    /// The number of superblocks that were closed after this superblock, in any pool.
     pub(in crate::page) fn closed_since(&self, superblock: u32) -> u64 {
         self.closings - self.links[superblock as usize].closed
     }

@@ -88,7 +88,7 @@ impl Writer {
         None
     }
 
-    /// Of the programs under assembly in a pool, sends the one with the most mapping units.
+    /// Sends the program under assembly with the most mapping units of a pool.
     pub(in crate::page) fn send_fullest(&mut self, blocks: &mut BlockManager, flash: &mut Flash<'_>, pool: u32) {
         let mut fullest = None;
         self.for_each_stream(blocks, pool, |_writer, blocks| {

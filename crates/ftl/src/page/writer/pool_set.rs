@@ -27,7 +27,6 @@ impl PoolSet {
         self.words[pool as usize / 64] >> (pool % 64) & 1 != 0
     }
 
-    /// The first member from `pool` on.
     #[inline]
     pub(in crate::page) fn first_from(&self, pool: u32) -> Option<u32> {
         let mut at = pool as usize / 64;

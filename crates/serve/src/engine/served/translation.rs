@@ -40,7 +40,7 @@ impl ServedDrive for Translation<Bytes512> {
         self.steps()
     }
 
-    /// The map alone forgets what was discarded, and a mount finds it in the zones again.
+    /// The map alone forgets discarded data, and a mount finds it in the zones again.
     fn discards_durably(&self) -> bool {
         false
     }

@@ -8,49 +8,50 @@ use ssd::{Counters, Drive, RaidCounters};
 
 use super::super::served::ServedDrive;
 
-/// A RAID.
+/// The counts of a RAID since the drive was served first.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct RaidStatus {
-    /// The level, e.g. `raid5`.
+    /// The RAID level: `raid0`, `raid1`, `raid5`, ...
     pub level: String,
     /// Bytes that the RAID wrote to its drives for each byte that clients wrote; missing before the first write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
     /// Drives that have failed.
     pub failed: u32,
-    /// Places in the stripes that no drive has.
+    /// Places in the stripes without a drive: a drive failed, and no spare was left.
     pub empty_places: u32,
     /// The share of the stripes whose parity or mirrors are repaired; missing unless a repair is under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repaired: Option<f64>,
-    /// Chunks that nothing could bring back during a rebuild.
+    /// Chunks that a rebuild could not recover.
     pub lost_chunks: u64,
     /// Bytes of reads that were computed from other drives.
     pub recovered_bytes: u64,
-    /// The drives: those of the stripes, the spares, and that of the journal.
+    /// The drives of the stripes, then the spares, then the drive of the journal.
     pub drives: Vec<DriveStatus>,
 }
 
 /// A drive of a RAID.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct DriveStatus {
-    /// `whole`, `rebuilt` while it is, `spare`, `journal` or `failed`.
+    /// The drive's part in the RAID.
     pub state: DriveState,
-    /// The share of the stripes that are rebuilt on it; missing unless it is being rebuilt.
+    /// The share of the stripes that are rebuilt; missing unless the drive is being rebuilt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rebuilt: Option<f64>,
-    /// Requests of the RAID to it.
+    /// Requests that the RAID sent to the drive.
     pub requests: u64,
-    /// Bytes that the RAID read from it.
+    /// Bytes that the RAID read from the drive.
     pub read_bytes: u64,
-    /// Bytes that the RAID wrote to it.
+    /// Bytes that the RAID wrote to the drive.
     pub written_bytes: u64,
-    /// Mapping units that it programmed for each that the RAID wrote to it; missing before the first.
+    /// Mapping units that the drive programmed per mapping unit that the RAID wrote to the drive; missing before the
+    /// first write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
-    /// Free blocks of its FTL.
+    /// Free blocks of the drive's FTL.
     pub free_blocks: u64,
-    /// Its retired blocks, factory-marked ones included.
+    /// The drive's retired blocks, factory-marked ones included.
     pub bad_blocks: u64,
 }
 
@@ -58,20 +59,20 @@ pub struct DriveStatus {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DriveState {
-    /// It holds its chunk of every stripe.
+    /// The drive holds its chunk of every stripe.
     Whole,
-    /// It was a spare, and is being rebuilt.
+    /// The drive was a spare, and is being rebuilt.
     Rebuilt,
-    /// It stands by.
+    /// The drive is a spare: it stands by for a drive that fails.
     Spare,
-    /// It holds the journal.
+    /// The drive holds the journal.
     Journal,
-    /// It has failed.
+    /// The drive has failed as a whole.
     Failed,
 }
 
 impl DriveState {
-    /// The name of the state.
+    /// The name of the state in JSON, tables and metrics.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -133,18 +134,20 @@ impl RaidStatus {
     }
 }
 
-/// A translation over zones.
+/// The counts of a translation over zones since the drive was served first.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct TranslationStatus {
-    /// Mapping units that the translation wrote to zones for each that clients wrote; missing before the first write.
+    /// Mapping units that the translation wrote to zones per mapping unit that clients wrote; missing before the first
+    /// write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
-    /// Mapping units that the drive below programmed for each that the translation wrote; missing before the first.
+    /// Mapping units that the drive below programmed per mapping unit that the translation wrote; missing before the
+    /// first write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive_write_amplification: Option<f64>,
-    /// Zones of the drive below.
+    /// The number of zones of the drive below the translation.
     pub zones: u32,
-    /// Zones that are free.
+    /// Zones that hold no data and take the next writes.
     pub free_zones: u32,
     /// Zones that took no more data before they were full, or could not be reset.
     pub failed_zones: u64,
@@ -152,7 +155,7 @@ pub struct TranslationStatus {
     pub collected_zones: u64,
     /// Writes that waited for a zone.
     pub stalled_writes: u64,
-    /// The map is being read from the zones, and requests wait for it.
+    /// True while the translation reads its map from the zones; requests wait until the map is read.
     pub mounting: bool,
 }
 

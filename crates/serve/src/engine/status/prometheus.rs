@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{DriveState, DriveStatus, Latency, Power, RaidStatus, Status, TranslationStatus, VerifyStatus};
 
-/// The media type of the text.
+/// The HTTP content type of the Prometheus text format.
 pub const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// A metric under construction.

@@ -24,7 +24,6 @@ fn amplification(of: Option<f64>) -> String {
     of.map_or_else(|| "-".to_owned(), |of| format!("{of:.3}"))
 }
 
-/// The lines on a RAID, each with its name.
 fn raid_lines(raid: &RaidStatus) -> Vec<(&'static str, String)> {
     let of = format!("{} of {} drives in all, {} failed", raid.level, raid.drives.len(), raid.failed);
     let mut lines = vec![("raid", of)];

@@ -46,7 +46,6 @@ impl Bench {
 /// The state of a mapping unit whose last job was answered, as far as the test knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum KnownState {
-    /// The unit has data.
     Data,
     /// The unit was never written, or was discarded as a whole.
     Nothing,

@@ -98,7 +98,7 @@ impl Life {
         self.open.push(OpenJob { number, start, end, kind });
     }
 
-    /// Removes the contents before a durable one.
+    /// Removes the contents that are older than the newest durable content.
     fn settle(&mut self, sector: usize, acknowledged: usize) {
         let old = acknowledged - 1;
         self.model[sector].drain(..old);
@@ -199,7 +199,7 @@ impl Life {
         }
     }
 
-    /// Reads every sector; its content is the only one from now on.
+    /// Reads every sector; the read content is from then on the only possible content.
     fn read_all(&mut self) {
         for sector in 0..self.model.len() {
             match self.bench.alone(Operation::Read, sector as u64, 1) {

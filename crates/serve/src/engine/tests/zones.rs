@@ -26,7 +26,7 @@ const UNIT: u64 = 4;
 
 struct ZonedDrive {
     bench: Bench,
-    /// Sectors from the start of a zone to that of the next, and sectors of a zone that can be written.
+    /// Sectors from the start of a zone to the start of the next, and sectors of a zone that can be written.
     size: u64,
     capacity: u64,
     addresses: Arc<Mutex<HashMap<u64, Option<Lba>>>>,

@@ -38,7 +38,6 @@ S 0003e889045565a9 00000007 00000003 0000000e  0003 00000200 00001000 02000000
 S 0003e889045565a9 00000007 00000001 00000000
 "#;
 
-/// The bytes of a line.
 fn bytes(line: &str) -> Vec<u8> {
     let mut out = Vec::new();
     for (i, part) in line.split('"').enumerate() {

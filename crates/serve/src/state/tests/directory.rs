@@ -22,7 +22,7 @@ over-provisioning = "25%"
     toml::from_str::<Spec>(text).expect("a device").resolve().expect("valid")
 }
 
-/// Carries out one request; returns what was read.
+/// Carries out one request; returns the data of a read.
 pub(super) fn request(ssd: &mut Ssd<Bytes512>, kind: IoKind, start: u64, data: Vec<Bytes512>) -> Vec<Bytes512> {
     let sectors = Sectors::new(data.len() as u64);
     let io = if kind == IoKind::Flush { Io::FLUSH } else { Io::new(kind, Lba::new(start), sectors) };

@@ -20,7 +20,7 @@ pub(super) struct Stages {
     /// stage.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     together: Vec<usize>,
-    /// The generators, in the order of their stages.
+    /// The generators of all stages, in the order of the stages.
     stage: Vec<GeneratorSpec>,
 }
 

@@ -10,9 +10,9 @@ pub enum Relation<'a> {
     Per(&'a Assignment),
     /// The number divided by that at the point whose labels on these axes are exchanged.
     PerExchanged(&'a [String; 2]),
-    /// The number at the point with these labels divided by this one.
+    /// The number at the point with these labels divided by the number at this point.
     GainOver(&'a Assignment),
-    /// The number at the point with these labels minus this one.
+    /// The number at the point with these labels minus the number at this point.
     LessThan(&'a Assignment),
 }
 

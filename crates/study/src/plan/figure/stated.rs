@@ -16,7 +16,8 @@ pub struct StatedSpec {
     /// The point of the value: a label on each axis that the figure draws.
     #[serde(default, skip_serializing_if = "Assignment::is_empty")]
     pub at: Assignment,
-    /// The name of a thing that only the source has, in place of `at`. It gets its own place on the horizontal axis.
+    /// The name of a thing that only the source has, in place of `at`. The mark gets its own place on the horizontal
+    /// axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The metric of the value, if the figure has several.

@@ -110,8 +110,8 @@ fn a_figure_names_axes_and_metrics_of_its_study() {
     }
 }
 
-/// A mark may be the quotient of two stated values only if the figure draws a quotient, and their dimensions must be
-/// those of dividend and divisor.
+/// A mark may be the quotient of two stated values only if the figure draws a quotient, and their dimensions must equal
+/// the dimensions of dividend and divisor.
 #[test]
 fn a_stated_value_is_divided_by_what_the_source_states_too() {
     let bounds = |figure: &str| {

@@ -26,7 +26,7 @@ impl Partition {
         self.by_cores.quotient(tvpn) * self.layout.blocks() + number
     }
 
-    /// The number of a page among those of this core.
+    /// The number of a page among the pages of this core.
     #[inline]
     pub(super) fn own_number(&self, tvpn: u32) -> u32 {
         self.by_cores.quotient(tvpn)

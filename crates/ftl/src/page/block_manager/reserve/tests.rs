@@ -28,8 +28,8 @@ impl Full {
         (config, array)
     }
 
-    /// A drive whose host can address every unit that the bound allows, without those of `lost` superblocks. All units
-    /// are written once.
+    /// A drive whose host can address every unit that the bound allows, without the units of `lost` superblocks. All
+    /// units are written once.
     fn new(chips: u32, blocks: u32, ftl: &str, lost: u32) -> Self {
         let (config, _) = Self::config(chips, blocks, ftl, 16);
         let geometry = &config.geometry;
@@ -151,7 +151,7 @@ fn pools_without_the_superblocks_that_have_failed_make_progress_with_what_is_lef
     });
 }
 
-/// Calls `test` with several streams, those of the host chosen by address, with maps of each kind and with collection
+/// Calls `test` with several streams, the host's streams chosen by address, with maps of each kind and with collection
 /// that starts late or early.
 fn each_streams(mut test: impl FnMut(&str, &str)) {
     let hosts = [

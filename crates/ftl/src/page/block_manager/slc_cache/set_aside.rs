@@ -23,9 +23,9 @@ use crate::toolkit::FreeList;
 
 #[derive(Clone, Debug)]
 pub(in crate::page) struct SlcReserve {
-    /// Number of superblocks that each pool sets aside, including bad ones.
+    /// Number of superblocks that each pool sets aside, including bad superblocks.
     each: u32,
-    /// The free ones of these superblocks, for each pool.
+    /// The free superblocks among those set aside, for each pool.
     free: Vec<FreeList>,
     /// The number of these superblocks that are not bad, for each pool.
     usable: Vec<u32>,
@@ -91,8 +91,8 @@ impl BlockManager {
                 .is_some_and(|cache| stream.number() < cache.streams && self.cache_has_room(cache, pool))
     }
 
-    /// Takes a free superblock for data in a mode: one set aside for SLC mode if there is one, otherwise the least worn
-    /// of the pool, or the most worn if `worn`.
+    /// Takes a free superblock for data in a mode. SLC mode prefers superblocks set aside. Otherwise the least worn
+    /// superblock of the pool is taken, or the most worn if `worn`.
     pub(in crate::page) fn take_free(&mut self, mode: Mode, pool: u32, worn: bool) -> Option<SuperblockId> {
         let set_aside = self.set_aside_mut().filter(|_| mode == Mode::Slc);
         if let Some(superblock) = set_aside.and_then(|of| of.free[pool as usize].pop()) {
@@ -102,7 +102,7 @@ impl BlockManager {
         if worn { free.pop_most_worn() } else { free.pop() }
     }
 
-    /// Adds a superblock to the free ones of a pool, or to those that the pool sets aside.
+    /// Adds a free superblock to its pool's free list, or to the pool's list of superblocks set aside.
     pub(in crate::page) fn give_free(&mut self, pool: u32, superblock: SuperblockId, erases: u32) {
         let is_set_aside = self.is_set_aside(superblock) && !self.planted.is(Sabotage::StaticPartLent);
         match self.set_aside_mut().filter(|_| is_set_aside) {
@@ -111,8 +111,7 @@ impl BlockManager {
         }
     }
 
-    /// The count of usable superblocks in which a superblock of a pool counts: that of the pool, or that of the
-    /// superblocks set aside.
+    /// The count of usable superblocks in which a superblock counts: of its pool, or of the superblocks set aside.
     pub(in crate::page) fn usable_with(&mut self, pool: u32, superblock: SuperblockId) -> &mut u32 {
         if !self.is_set_aside(superblock) {
             return &mut self.pools[pool as usize].usable;

@@ -14,7 +14,7 @@ use super::{CollectionPolicy, CollectionPool};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CollectionWindow {
-    /// The length of a window.
+    /// The simulated length of each window.
     #[schemars(extend("examples" = ["100ms"]))]
     pub length: Span,
     /// The number of windows in a round, of which one is the drive's: 2 to 1000.

@@ -46,7 +46,7 @@ fn youngest_first(media: &Media) -> Vec<SuperblockId> {
     programmed
 }
 
-/// The number of superblocks opened before this one, if its first page can be read.
+/// The number of superblocks opened before this superblock, if its first page can be read.
 fn opened(media: &Media, superblock: SuperblockId) -> Option<u64> {
     match media.spare(media.geometry().slot(superblock, 0)) {
         Spare::Data { .. } => Some(media.birth(superblock).order),

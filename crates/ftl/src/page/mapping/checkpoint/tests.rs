@@ -51,7 +51,7 @@ impl CheckpointHistory {
         }
     }
 
-    /// Compares the entries that a mount uses now with the stored ones. Returns the number of entries compared.
+    /// Compares the entries that a mount uses now with the stored entries. Returns the number of entries compared.
     fn compare(&self, config: &PageConfig, rig: &Rig<PageFtl>, discarded: &BTreeSet<u32>) -> usize {
         let (media, geometry) = (rig.backend.media(), rig.backend.geometry());
         let search = Search::of(config.checkpoint_pages, mount::place(config), media, PlantedBug::default());

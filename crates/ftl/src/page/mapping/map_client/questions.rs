@@ -20,7 +20,7 @@ pub(in crate::page) enum Question {
     Discard { owner: Owner },
     /// The conditional update for a mapping unit that has been copied.
     Copy { from: Psn, to: Psn },
-    /// A lookup by a check.
+    /// A lookup by a check of the map's invariants.
     Check(Lpn),
 }
 

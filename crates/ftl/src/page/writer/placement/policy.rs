@@ -88,7 +88,7 @@ impl PlacementPools<'_> {
         Bytes::new(u64::from(self.unit.lpn.get()) * u64::from(self.blocks.layout.shape.sectors) * SECTOR.get())
     }
 
-    /// The size of the request; for a write of the drive's own, that of a mapping unit.
+    /// The size of the request; for a write of the drive's own, the size of a mapping unit.
     #[must_use]
     pub fn request(&self) -> Sectors {
         let Origin { sectors, .. } = self.owners.origin(self.unit.owner);

@@ -10,7 +10,7 @@ pub(super) struct Score {
     formula: Formula,
 }
 
-/// The names that a formula may use: the numbers of a pool, then those of the write.
+/// The names that a formula may use: the numbers of a pool, then the numbers of the write.
 const NAMES: [&str; 18] = [
     "pool",
     "die",

@@ -147,7 +147,8 @@ fn bugs_of_a_drive_with_zones_are_found() {
     }
 }
 
-/// The violations on a drive that has carried out `promised`, but whose flash is that of a drive that has carried out `done` only.
+/// The violations on a drive that has carried out `promised`, but with the flash of a drive that has carried out `done`
+/// only.
 fn found(promised: &[Operation], done: &[Operation], then: impl FnOnce(&mut Bench)) -> Vec<String> {
     let device = zoned("");
     let mut benches = [promised, done].map(|operations| {
