@@ -12,7 +12,7 @@ use crate::reference::page;
 const SURFACE: &str = include_str!("surface.txt");
 
 /// Words of names that are plain English, or Rust's own.
-const ORDINARY: &str = "NAME STAT alone moved accepted accumulated address alpha any at birth bytes callback cluster config copied default end error expected for free from full given id io kind \
+const ORDINARY: &str = "NAME STAT alone moved accepted accumulated address alpha any at birth bytes callback cluster config copied default end error expected file for free from full given id io kind \
     limit max mean measurement memory min most number of on op options order per picosecond plain progress ps ref replaced rest rng saved saving seed settings \
     share simple sink small spec spread start status step stop summary target time timing to up us wanted with";
 
