@@ -27,11 +27,11 @@ use std::path::{Path, PathBuf};
 
 pub use error::OutputError;
 pub use folder::OutFolder;
-pub use growing::Growing;
+pub use growing::AppendFile;
 use inputs::Inputs;
 pub use kind::{COLUMNS, JOURNAL, JUNIT, Kind, MANUAL, MARK, PAGE, REQUESTS, STUDY_MARK, TEXT, TIMELINE};
-use place::{Before, Place, find, permit, unwritable};
-use staged::Staged;
+use place::{Place, ReplacedFile, find, permit, unwritable};
+use staged::StagedFile;
 pub(crate) use staged::{clear, write_whole};
 pub use staged::{sweep, sweep_for_good};
 use system::FileId;
@@ -89,7 +89,7 @@ impl Outputs {
                     self.inputs.spare(path, path)?;
                     self.take(option, path, there(path)?)?;
                 }
-                return out(To::Stream(file));
+                return out(Destination::Stream(file));
             }
             Place::New(_) if path.as_os_str().as_encoded_bytes().ends_with(b"/") => {
                 return Err(OutputError::new(path, "ends with a slash, like a directory", "give the name of a file"));
@@ -114,8 +114,8 @@ impl Outputs {
             return Err(OutputError::new(path, reason, "use a path outside that directory"));
         }
         let folder = to.parent().unwrap_or(Path::new("."));
-        let staged = Staged::create(folder).map_err(|error| unwritable(path, &error))?;
-        out(To::File { staged, to, kind, force: self.force })
+        let staged = StagedFile::create(folder).map_err(|error| unwritable(path, &error))?;
+        out(Destination::File { staged, to, kind, force: self.force })
     }
 
     /// Prepares the folder of an option, for files with these names.
@@ -158,13 +158,13 @@ fn there(path: &Path) -> Result<Target, OutputError> {
 #[derive(Debug)]
 pub struct OutFile {
     path: PathBuf,
-    to: To,
+    to: Destination,
 }
 
 #[derive(Debug)]
-enum To {
+enum Destination {
     Stream(File),
-    File { staged: Staged, to: PathBuf, kind: Kind, force: bool },
+    File { staged: StagedFile, to: PathBuf, kind: Kind, force: bool },
 }
 
 impl OutFile {
@@ -178,8 +178,8 @@ impl OutFile {
     #[must_use]
     pub const fn file(&self) -> &File {
         match &self.to {
-            To::Stream(file) => file,
-            To::File { staged, .. } => staged.file(),
+            Destination::Stream(file) => file,
+            Destination::File { staged, .. } => staged.file(),
         }
     }
 
@@ -208,17 +208,17 @@ impl OutFile {
         written.map_err(|error| self.failed(&error))
     }
 
-    fn check(&self) -> Result<Before, OutputError> {
+    fn check(&self) -> Result<ReplacedFile, OutputError> {
         match &self.to {
-            To::Stream(_) => Ok(Before::Nothing),
+            Destination::Stream(_) => Ok(ReplacedFile::Nothing),
             // Another program may have changed the destination during the run.
-            To::File { to, kind, force, .. } => permit(to, &self.path, *kind, *force),
+            Destination::File { to, kind, force, .. } => permit(to, &self.path, *kind, *force),
         }
     }
 
-    fn publish(self, before: Before) -> Result<Option<String>, OutputError> {
-        if let To::File { staged, to, .. } = self.to {
-            staged.publish(&to, before != Before::Nothing).map_err(|error| unwritable(&self.path, &error))?;
+    fn publish(self, before: ReplacedFile) -> Result<Option<String>, OutputError> {
+        if let Destination::File { staged, to, .. } = self.to {
+            staged.publish(&to, before != ReplacedFile::Nothing).map_err(|error| unwritable(&self.path, &error))?;
         }
         Ok(before.note(&self.path))
     }

@@ -17,7 +17,7 @@ const SECTOR: u64 = base::units::SECTOR.get();
 
 /// The file of a journal, which has the content of its writes.
 #[derive(Clone, Debug)]
-pub struct Contents {
+pub struct DriveContents {
     path: PathBuf,
 }
 
@@ -28,7 +28,7 @@ struct ContentPiece {
     bytes: u64,
 }
 
-impl Contents {
+impl DriveContents {
     /// The content in the journal at `path`.
     #[must_use]
     pub fn of(path: &Path) -> Self {

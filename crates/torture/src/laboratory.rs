@@ -17,7 +17,7 @@ use study::session::{Session, SessionError};
 
 use crate::check::{Check, CheckError, CheckResult};
 use crate::cut::{Cut, PointsSpec, Sample, cuts};
-use crate::image::Contents;
+use crate::image::DriveContents;
 use crate::journal::{Journal, JournalError, JournalEvent};
 use crate::promises::{BrokenPromise, Promises};
 use crate::recovered::RecoveredDrive;
@@ -103,7 +103,7 @@ impl CutResult {
 #[derive(Clone, Debug)]
 pub struct Laboratory {
     journal: Journal,
-    contents: Contents,
+    contents: DriveContents,
     device: Device,
     /// The drive before the first request.
     drive: Ssd<Stamp>,
@@ -128,7 +128,7 @@ impl Laboratory {
         let device = Device::parse(journal.header.device.clone()).map_err(OpenError::Device)?;
         let steps = journal.header.precondition.iter().map(|step| step.parse()).collect::<Result<Vec<_>, _>>();
         let drive = prepared(&device, journal.header.seed, &steps.map_err(OpenError::Precondition)?)?;
-        Ok(Self { journal, contents: Contents::of(path), device, drive })
+        Ok(Self { journal, contents: DriveContents::of(path), device, drive })
     }
 
     /// The journal of the recorded run.

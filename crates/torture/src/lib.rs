@@ -29,7 +29,7 @@ mod stamp;
 
 pub use check::{Check, CheckError, CheckOutcome, CheckResult, quoted};
 pub use cut::{Cut, CutKind, PointsSpec};
-pub use image::Contents;
+pub use image::DriveContents;
 pub use journal::{
     ClientAnswer, ClientRequest, DriveRequest, Journal, JournalError, JournalHeader, MAGIC, RequestKind, RunEnd,
 };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 
-use study::output::{Growing, Kind, OutFile, OutputError, Outputs};
+use study::output::{AppendFile, Kind, OutFile, OutputError, Outputs};
 use workload::trace::{RecordedRequest, TraceWriter};
 
 use super::rows::{RequestCollector, RequestEnd, RequestRow};
@@ -72,7 +72,7 @@ impl Writer {
 fn write(
     groups: &Receiver<Vec<RequestRow>>,
     mut trace: TraceWriter,
-    growing: &mut Growing,
+    growing: &mut AppendFile,
     mut recording: Recording,
 ) -> Result<Recording, OutputError> {
     for rows in groups {

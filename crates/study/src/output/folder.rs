@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use super::error::OutputError;
 use super::inputs::Inputs;
 use super::kind::{Kind, MARK, STUDY_MARK, kind_of};
-use super::place::{Before, permit, unwritable};
+use super::place::{ReplacedFile, permit, unwritable};
 use super::set::FileSet;
-use super::staged::Staged;
+use super::staged::StagedFile;
 
 const STAGE: &str = "stage-";
 
@@ -21,7 +21,7 @@ pub struct OutFolder {
     path: PathBuf,
     force: bool,
     inputs: Inputs,
-    files: Vec<(String, Staged)>,
+    files: Vec<(String, StagedFile)>,
 }
 
 impl OutFolder {
@@ -50,9 +50,9 @@ impl OutFolder {
         Ok(folder)
     }
 
-    fn stage(&self) -> Result<Staged, OutputError> {
+    fn stage(&self) -> Result<StagedFile, OutputError> {
         let home = if self.path.is_dir() { Some(&*self.path) } else { self.path.parent() };
-        Staged::create(home.unwrap_or(Path::new("."))).map_err(|error| unwritable(&self.shown, &error))
+        StagedFile::create(home.unwrap_or(Path::new("."))).map_err(|error| unwritable(&self.shown, &error))
     }
 
     /// The path as the user gave it.
@@ -84,7 +84,7 @@ impl OutFolder {
         self.inputs.spare(&self.path.join(name), &self.shown.join(name))
     }
 
-    fn permit(&self, name: &str) -> Result<Before, OutputError> {
+    fn permit(&self, name: &str) -> Result<ReplacedFile, OutputError> {
         self.spare_inputs(name)?;
         let kind = kind_of(name).expect("a name of a file of a result");
         permit(&self.path.join(name), &self.shown.join(name), kind, self.force)
@@ -116,7 +116,7 @@ impl OutFolder {
     }
 
     /// Checks that all files can get their names. Returns, for each name, whether a file has it now.
-    pub(super) fn check(&self) -> Result<Vec<Before>, OutputError> {
+    pub(super) fn check(&self) -> Result<Vec<ReplacedFile>, OutputError> {
         self.files.iter().map(|(name, _)| self.permit(name)).collect()
     }
 
@@ -132,16 +132,16 @@ impl OutFolder {
         if !earlier.is_empty() {
             notes.push(format!("{}: replaced an earlier result ({})", shown.display(), earlier.join(", ")));
         }
-        notes.extend(forced.iter().filter_map(|name| Before::Forced.note(&shown.join(name))));
+        notes.extend(forced.iter().filter_map(|name| ReplacedFile::Forced.note(&shown.join(name))));
         Ok(notes)
     }
 
     /// Replaces the files as a set. Returns those replaced by `--force`.
-    fn replace(self, earlier: &[String], before: &[Before]) -> io::Result<Vec<String>> {
+    fn replace(self, earlier: &[String], before: &[ReplacedFile]) -> io::Result<Vec<String>> {
         let mut set = FileSet::create(&self.path)?;
         let mut forced = Vec::new();
         for ((name, staged), before) in self.files.into_iter().zip(before) {
-            if *before == Before::Forced {
+            if *before == ReplacedFile::Forced {
                 forced.push(name.clone());
             }
             set.add(name, staged, &self.path)?;

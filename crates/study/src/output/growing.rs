@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 
 use super::error::OutputError;
 use super::kind::Kind;
-use super::place::{Before, permit, unwritable};
-use super::staged::{Staged, naming};
-use super::{OutFile, To};
+use super::place::{ReplacedFile, permit, unwritable};
+use super::staged::{StagedFile, naming};
+use super::{Destination, OutFile};
 
 /// A file that grows by pieces. It has its name from the first piece on.
 #[derive(Debug)]
-pub struct Growing {
+pub struct AppendFile {
     path: PathBuf,
     to: PathBuf,
     kind: Kind,
@@ -24,7 +24,7 @@ pub struct Growing {
     named: Option<File>,
     length: u64,
     /// The file that will have the name next, and the length of the pieces that it has.
-    twin: Option<(Staged, u64)>,
+    twin: Option<(StagedFile, u64)>,
     /// The bytes of the pieces that the twin lacks.
     lacks: Vec<u8>,
 }
@@ -35,19 +35,26 @@ impl OutFile {
     /// # Errors
     ///
     /// If the file is a device or a pipe.
-    pub fn growing(self) -> Result<Growing, OutputError> {
+    pub fn growing(self) -> Result<AppendFile, OutputError> {
         match self.to {
-            To::Stream(_) => {
+            Destination::Stream(_) => {
                 Err(OutputError::new(&self.path, "is a device or a pipe", "give the name of a file, which can grow"))
             }
-            To::File { to, kind, force, .. } => {
-                Ok(Growing { path: self.path, to, kind, force, named: None, length: 0, twin: None, lacks: Vec::new() })
-            }
+            Destination::File { to, kind, force, .. } => Ok(AppendFile {
+                path: self.path,
+                to,
+                kind,
+                force,
+                named: None,
+                length: 0,
+                twin: None,
+                lacks: Vec::new(),
+            }),
         }
     }
 }
 
-impl Growing {
+impl AppendFile {
     /// The error of a failed operation on the file, with the file's name.
     #[must_use]
     pub fn failed(&self, error: &io::Error) -> OutputError {
@@ -62,10 +69,10 @@ impl Growing {
     /// If the piece cannot be written, or another file got the name meanwhile. The file keeps its earlier pieces.
     pub fn grow(&mut self, piece: &[u8], end: &[u8]) -> Result<Option<String>, OutputError> {
         let before = match self.named {
-            Some(_) => Before::Nothing,
+            Some(_) => ReplacedFile::Nothing,
             None => permit(&self.to, &self.path, self.kind, self.force)?,
         };
-        self.write(piece, end, before != Before::Nothing).map_err(|error| unwritable(&self.path, &error))?;
+        self.write(piece, end, before != ReplacedFile::Nothing).map_err(|error| unwritable(&self.path, &error))?;
         Ok(before.note(&self.path))
     }
 
@@ -101,8 +108,8 @@ impl Growing {
     }
 
     /// Copies all pieces into a new twin.
-    fn copy(&mut self) -> io::Result<(Staged, u64)> {
-        let staged = Staged::named(self.to.parent().unwrap_or(Path::new(".")))?;
+    fn copy(&mut self) -> io::Result<(StagedFile, u64)> {
+        let staged = StagedFile::named(self.to.parent().unwrap_or(Path::new(".")))?;
         if let Some(mut named) = self.named.as_ref() {
             named.seek(SeekFrom::Start(0))?;
             io::copy(&mut named.take(self.length), &mut staged.file())?;

@@ -64,7 +64,7 @@ pub(super) fn find(option: &str, path: &Path) -> Result<Place, OutputError> {
 
 /// The existing file at a destination, and the reason for which it may be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Before {
+pub(super) enum ReplacedFile {
     /// No file has the name.
     Nothing,
     /// The existing file is empty.
@@ -76,10 +76,10 @@ pub(super) enum Before {
 }
 
 /// Decides whether a file of this kind may replace `path`. Messages name it `shown`.
-pub(super) fn permit(path: &Path, shown: &Path, kind: Kind, force: bool) -> Result<Before, OutputError> {
+pub(super) fn permit(path: &Path, shown: &Path, kind: Kind, force: bool) -> Result<ReplacedFile, OutputError> {
     let meta = match fs::symlink_metadata(path) {
         Ok(meta) => meta,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Before::Nothing),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ReplacedFile::Nothing),
         Err(error) => return Err(unwritable(shown, &error)),
     };
     if meta.is_dir() {
@@ -90,22 +90,22 @@ pub(super) fn permit(path: &Path, shown: &Path, kind: Kind, force: bool) -> Resu
     } else if meta.permissions().readonly() {
         "is write-protected".to_owned()
     } else if meta.len() == 0 {
-        return Ok(Before::Empty);
+        return Ok(ReplacedFile::Empty);
     } else {
         match Kind::of(path) {
-            Ok(Some(found)) if found == kind => return Ok(Before::Ours(kind)),
+            Ok(Some(found)) if found == kind => return Ok(ReplacedFile::Ours(kind)),
             Ok(Some(found)) => format!("is {}, and would be replaced by {}", found.name(), kind.name()),
             Ok(None) => "exists, and Flashloom did not write it".to_owned(),
             Err(error) => format!("exists, and cannot be read: {error}"),
         }
     };
     if force {
-        return Ok(Before::Forced);
+        return Ok(ReplacedFile::Forced);
     }
     Err(OutputError::new(shown, reason, "choose another name, or replace it with --force"))
 }
 
-impl Before {
+impl ReplacedFile {
     /// The note about the replacement; `None` if none is needed.
     pub(super) fn note(self, shown: &Path) -> Option<String> {
         let shown = shown.display();

@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::kind::{MARK, STUDY_MARK, kind_of};
-use super::staged::{Hidden, Staged};
+use super::staged::{HiddenPath, StagedFile};
 use super::system;
 
 /// A hidden folder with the files of a result.
 #[derive(Debug)]
 pub(super) struct FileSet {
-    hidden: Hidden<TempDir>,
+    hidden: HiddenPath<TempDir>,
     /// Locked while the program runs, so that no other program removes the folder.
     _lock: File,
     names: Vec<String>,
@@ -40,14 +40,14 @@ impl FileSet {
     }
 
     fn within(home: &Path, is_beside: bool) -> io::Result<Self> {
-        let hidden = Hidden::folder(home)?;
+        let hidden = HiddenPath::folder(home)?;
         let lock = File::open(hidden.path())?;
         system::lock(&lock);
         Ok(Self { hidden, _lock: lock, names: Vec::new(), is_beside })
     }
 
     /// Gives a complete file its name in the set, with the permissions of the file that it replaces at `to`.
-    pub(super) fn add(&mut self, name: String, staged: Staged, to: &Path) -> io::Result<()> {
+    pub(super) fn add(&mut self, name: String, staged: StagedFile, to: &Path) -> io::Result<()> {
         let path = self.hidden.path().join(&name);
         if let Some(inner) = path.parent().filter(|inner| !inner.is_dir()) {
             fs::create_dir(inner)?;
@@ -171,7 +171,7 @@ mod tests {
     fn set(to: &Path, files: &[&str]) -> FileSet {
         let mut set = FileSet::create(to).expect("writable");
         for name in files {
-            let staged = Staged::create(to.parent().expect("a folder")).expect("writable");
+            let staged = StagedFile::create(to.parent().expect("a folder")).expect("writable");
             staged.file().write_all(b"new").expect("written");
             set.add((*name).to_owned(), staged, to).expect("named");
         }

@@ -81,7 +81,7 @@ pub(crate) fn clear(folder: &Path) -> Vec<u64> {
 /// Writes a file of a cache, completely or not at all, even if the program ends at any moment; replaces an older one.
 /// The call does not wait for the disk: if the machine stops, the file may be damaged, and its reader must find that.
 pub(crate) fn write_whole(to: &Path, fill: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
-    let staged = Staged::unswept(folder_of(to))?;
+    let staged = StagedFile::unswept(folder_of(to))?;
     fill(&staged.file)?;
     let _naming = naming();
     staged.name(to, true)
@@ -106,7 +106,7 @@ impl Drop for ListEntry {
 
 /// A file or folder with a hidden name. Dropping the value removes it, unless it has another name by then.
 #[derive(Debug)]
-pub(super) struct Hidden<T> {
+pub(super) struct HiddenPath<T> {
     // Fields are dropped in this order: the entry outlives the name.
     temporary: T,
     _entry: ListEntry,
@@ -118,7 +118,7 @@ fn hidden_names() -> Builder<'static, 'static> {
     names
 }
 
-impl Hidden<TempDir> {
+impl HiddenPath<TempDir> {
     /// Creates a folder with a hidden name, and removes hidden files of programs that no longer run.
     pub(super) fn folder(home: &Path) -> io::Result<Self> {
         clear(home);
@@ -131,7 +131,7 @@ impl Hidden<TempDir> {
     }
 }
 
-impl Hidden<TempPath> {
+impl HiddenPath<TempPath> {
     /// Makes a file with a hidden name: `make` fails if the name that it gets is not free.
     fn file<R>(folder: &Path, make: impl FnMut(&Path) -> io::Result<R>) -> io::Result<(R, Self)> {
         let (made, temporary) = hidden_names().make_in(folder, make)?.into_parts();
@@ -155,12 +155,12 @@ fn folder_of(path: &Path) -> &Path {
 
 /// A file that is being written.
 #[derive(Debug)]
-pub(super) struct Staged {
+pub(super) struct StagedFile {
     file: File,
-    hidden: Option<Hidden<TempPath>>,
+    hidden: Option<HiddenPath<TempPath>>,
 }
 
-impl Staged {
+impl StagedFile {
     /// Creates a file that will get its name in this folder, and removes hidden files of programs that no longer run.
     pub(super) fn create(folder: &Path) -> io::Result<Self> {
         clear(folder);
@@ -182,7 +182,7 @@ impl Staged {
     /// Creates a file with a hidden name, for file systems without nameless files.
     pub(super) fn named(folder: &Path) -> io::Result<Self> {
         loop {
-            let (file, hidden) = Hidden::file(folder, create_new)?;
+            let (file, hidden) = HiddenPath::file(folder, create_new)?;
             system::lock(&file);
             // Between creation and lock, another program may have removed the file as abandoned.
             if system::has_name(&file) {
@@ -226,17 +226,17 @@ impl Staged {
     /// `None` where a file cannot have two names.
     pub(super) fn exchange(mut self, to: &Path, before: File) -> io::Result<(File, Option<Self>)> {
         let from = self.hidden.take().expect("it has a hidden name");
-        let second = Hidden::file(folder_of(to), |path| fs::hard_link(to, path)).ok();
+        let second = HiddenPath::file(folder_of(to), |path| fs::hard_link(to, path)).ok();
         from.rename(to)?;
         Ok((self.file, second.map(|((), hidden)| Self { file: before, hidden: Some(hidden) })))
     }
 
     /// Gives the file a hidden name beside `to`. If files cannot be linked, a copy gets the name.
-    fn hide(&self, to: &Path) -> io::Result<Hidden<TempPath>> {
-        if let Ok(((), hidden)) = Hidden::file(folder_of(to), |path| system::link(&self.file, path)) {
+    fn hide(&self, to: &Path) -> io::Result<HiddenPath<TempPath>> {
+        if let Ok(((), hidden)) = HiddenPath::file(folder_of(to), |path| system::link(&self.file, path)) {
             return Ok(hidden);
         }
-        let (mut copy, hidden) = Hidden::file(folder_of(to), create_new)?;
+        let (mut copy, hidden) = HiddenPath::file(folder_of(to), create_new)?;
         let mut from = &self.file;
         from.rewind()?;
         copy.set_permissions(self.file.metadata()?.permissions())?;
@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     /// Both ways to create a file: nameless, and with a hidden name.
-    const WAYS: [fn(&Path) -> io::Result<Staged>; 2] = [Staged::create, Staged::named];
+    const WAYS: [fn(&Path) -> io::Result<StagedFile>; 2] = [StagedFile::create, StagedFile::named];
 
     #[test]
     fn a_file_appears_whole_or_not_at_all() {
@@ -288,7 +288,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn a_file_has_no_name_before_it_is_whole() {
         let dir = tempfile::tempdir().expect("a directory");
-        let staged = Staged::create(dir.path()).expect("writable");
+        let staged = StagedFile::create(dir.path()).expect("writable");
         // Few file systems have nameless files; on others the file has a hidden name.
         if staged.hidden.is_none() {
             assert!(names(dir.path()).is_empty());
@@ -305,7 +305,7 @@ mod tests {
         let mut alone = path.metadata().expect("there").permissions();
         alone.set_readonly(true);
         fs::set_permissions(&path, alone).expect("set");
-        Staged::create(dir.path()).expect("writable").publish(&path, true).expect("replaced");
+        StagedFile::create(dir.path()).expect("writable").publish(&path, true).expect("replaced");
         assert!(path.metadata().expect("there").permissions().readonly());
     }
 
@@ -315,9 +315,9 @@ mod tests {
         // No program has a lock on the file, as after SIGKILL.
         fs::write(dir.path().join(".flashloom-1-0.part"), "half").expect("written");
         fs::write(dir.path().join(".flashloom.part"), "somebody else's").expect("written");
-        let alive = Staged::named(dir.path()).expect("writable");
+        let alive = StagedFile::named(dir.path()).expect("writable");
         assert_eq!(names(dir.path()).len(), 3);
-        drop(Staged::create(dir.path()).expect("writable"));
+        drop(StagedFile::create(dir.path()).expect("writable"));
         assert_eq!(names(dir.path()).len(), 2, "{:?}", names(dir.path()));
         alive.publish(&dir.path().join("a.txt"), false).expect("named");
         assert_eq!(names(dir.path()), [".flashloom.part", "a.txt"]);
@@ -329,7 +329,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let Ok(elsewhere) = tempfile::tempdir_in("/dev/shm") else { return };
         let there = elsewhere.path().join("a.txt");
-        let staged = Staged::create(dir.path()).expect("writable");
+        let staged = StagedFile::create(dir.path()).expect("writable");
         staged.file().write_all(b"whole").expect("written");
         staged.publish(&there, false).expect("copied across file systems");
         assert_eq!(fs::read(&there).expect("there"), b"whole");

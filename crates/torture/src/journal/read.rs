@@ -63,7 +63,7 @@ impl Journal {
     }
 
     fn add(&mut self, raw: &RawRecord) -> Result<(), RecordFault> {
-        let mut fields = Fields(&raw.fields);
+        let mut fields = JournalFields(&raw.fields);
         let at = Time::from_ps(fields.word()?);
         if at < self.events.last().map_or(Time::ZERO, |(at, _)| *at) {
             return Err("lies in the past");
@@ -101,7 +101,7 @@ impl Journal {
         Ok(())
     }
 
-    fn drive_request(&self, fields: &mut Fields<'_>) -> Result<DriveRequest, RecordFault> {
+    fn drive_request(&self, fields: &mut JournalFields<'_>) -> Result<DriveRequest, RecordFault> {
         let of = self.number(fields.word()?)?;
         let kind = usize::try_from(fields.word()?).ok().and_then(|kind| IoKind::ALL.get(kind));
         let kind = *kind.ok_or("is of an unknown kind")?;
@@ -128,7 +128,7 @@ impl Journal {
 
 fn client_request(
     (at, position): (Time, u32),
-    fields: &mut Fields<'_>,
+    fields: &mut JournalFields<'_>,
     raw: &RawRecord,
 ) -> Result<ClientRequest, RecordFault> {
     let kind = usize::try_from(fields.word()?).ok().and_then(|kind| RequestKind::ALL.get(kind));
@@ -144,7 +144,7 @@ fn client_request(
 }
 
 fn header(fields: &[u8]) -> Option<JournalHeader> {
-    let mut fields = Fields(fields);
+    let mut fields = JournalFields(fields);
     let seed = fields.word().ok()?;
     let mut texts = Vec::new();
     while !fields.0.is_empty() {
@@ -158,9 +158,9 @@ fn header(fields: &[u8]) -> Option<JournalHeader> {
 }
 
 /// The fields of a record, from which words are taken.
-struct Fields<'a>(&'a [u8]);
+struct JournalFields<'a>(&'a [u8]);
 
-impl Fields<'_> {
+impl JournalFields<'_> {
     fn word(&mut self) -> Result<u64, RecordFault> {
         let (word, behind) = self.0.split_first_chunk().ok_or("is too short")?;
         self.0 = behind;

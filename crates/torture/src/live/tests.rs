@@ -1,6 +1,6 @@
 //! Software reads what it has written, and the image of the recorded run has the same data.
 
-use std::sync::mpsc::channel as answers;
+use std::sync::mpsc;
 
 use base::engine::Rng;
 use base::units::Lba;
@@ -12,7 +12,7 @@ use super::*;
 
 /// Submits an operation, and waits for its answer.
 fn ask(live: &RecordedDrive, operation: Operation, start: u64, sectors: u64) -> Result<Vec<u8>, JobFailure> {
-    let (to, answer) = answers();
+    let (to, answer) = mpsc::channel();
     let answer: (Box<dyn FnOnce(_) + Send>, _) =
         (Box::new(move |result| to.send(result).expect("somebody waits")), answer);
     live.submit(Job::new(operation, Lba::new(start), Sectors::new(sectors), answer.0));
