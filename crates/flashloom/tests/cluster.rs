@@ -10,15 +10,42 @@ use serde_json::{Value, json};
 use crate::common::WorkFolder;
 
 /// A drive of a few blocks, so that a run takes a millisecond.
-const TINY: &str = "name = \"tiny\"\n[flash]\npart = \"K9K8G08U0M\"\nchannels = 1\nchips = 1\nplanes = 1\nblocks = 32\n\
-                    pages = 8\n[ftl]\nover-provisioning = \"60%\"\nmap-unit = \"2KiB\"\n";
-const REQUESTS: &str = "name = \"w\"\nrequests = 200\narrivals = { kind = \"closed\", depth = 2 }\n[[stream]]\n\
-                        reads = \"50%\"\nsizes = [{ size = \"2KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+const TINY: &str = r#"name = "tiny"
+[flash]
+part = "K9K8G08U0M"
+channels = 1
+chips = 1
+planes = 1
+blocks = 32
+pages = 8
+[ftl]
+over-provisioning = "60%"
+map-unit = "2KiB"
+"#;
+const REQUESTS: &str = r#"name = "w"
+requests = 200
+arrivals = { kind = "closed", depth = 2 }
+[[stream]]
+reads = "50%"
+sizes = [{ size = "2KiB" }]
+address = { pattern = "uniform" }
+"#;
 /// Twenty points with two seeds each.
-const STUDY: &str = "name = \"many\"\ndevice = \"tiny.toml\"\nworkload = \"w.toml\"\nseeds = [1, 2]\n\
-    run = { precondition = [\"fill\"] }\nmetrics = [\"write.mean\"]\n\
-    [[axis]]\nname = \"depth\"\nkey = \"run.depth\"\nvalues = [1, 2, 3, 4]\n\
-    [[axis]]\nname = \"limit\"\nkey = \"run.limit\"\nvalues = [10, 20, 50, 100, 200]\n";
+const STUDY: &str = r#"name = "many"
+device = "tiny.toml"
+workload = "w.toml"
+seeds = [1, 2]
+run = { precondition = ["fill"] }
+metrics = ["write.mean"]
+[[axis]]
+name = "depth"
+key = "run.depth"
+values = [1, 2, 3, 4]
+[[axis]]
+name = "limit"
+key = "run.limit"
+values = [10, 20, 50, 100, 200]
+"#;
 const RUNS: usize = 40;
 
 fn place() -> WorkFolder {

@@ -94,8 +94,9 @@ fn segments_tell_the_places_of_sequential_data_with_little_ram_and_entries_those
     own_map::register().expect("the same version");
     let hits = |ram: u64, address: &str| {
         let device = flashloom::Device::parse(format!(
-            "name = 'own'\nflash = {{ part = 'K9K8G08U0M', channels = 2, chips = 2, blocks = 64, pages = 64, planes = 1 }}\n\
-             ftl = {{ over-provisioning = '20%', map = {{ kind = 'own', name = 'learned', ram = '{ram}B' }} }}"
+            r"name = 'own'
+flash = {{ part = 'K9K8G08U0M', channels = 2, chips = 2, blocks = 64, pages = 64, planes = 1 }}
+ftl = {{ over-provisioning = '20%', map = {{ kind = 'own', name = 'learned', ram = '{ram}B' }} }}"
         ));
         let device = device.expect("a drive");
         let session = flashloom::Session::new(&device)
@@ -103,8 +104,15 @@ fn segments_tell_the_places_of_sequential_data_with_little_ram_and_entries_those
             .verify(true)
             .stop(flashloom::Stop::Requests(20_000));
         let load = format!(
-            "name = 'own'\nrequests = 20_000\narrivals = {{ kind = 'closed', depth = 8 }}\n\
-             [[stream]]\nreads = '90%'\nalign = '2KiB'\nsizes = [{{ size = '2KiB' }}]\naddress = {{ pattern = '{address}' }}\n"
+            r"name = 'own'
+requests = 20_000
+arrivals = {{ kind = 'closed', depth = 8 }}
+[[stream]]
+reads = '90%'
+align = '2KiB'
+sizes = [{{ size = '2KiB' }}]
+address = {{ pattern = '{address}' }}
+"
         );
         let load = flashloom::WorkloadFile::parse(&load).expect("a workload");
         let flow = session.open(&load, &flashloom::TraceOptions::default()).expect("it opens");
@@ -152,9 +160,9 @@ fn the_conformance_suite_finds_the_bug_of_an_own_ftl() {
 
 #[test]
 fn an_own_ftl_runs_by_its_name_as_the_others_do() {
-    const OWN: &str = "name = 'own'\n\
-        flash = { part = 'K9K8G08U0M', channels = 2, chips = 2, blocks = 24, pages = 32, planes = 1 }\n\
-        ftl = { kind = 'own:log', over-provisioning = '50%' }";
+    const OWN: &str = r"name = 'own'
+flash = { part = 'K9K8G08U0M', channels = 2, chips = 2, blocks = 24, pages = 32, planes = 1 }
+ftl = { kind = 'own:log', over-provisioning = '50%' }";
     let unknown = flashloom::Device::parse(OWN.replace("own:log", "own:lag"));
     let text = unknown.expect_err("nobody has registered it").to_string();
     assert!(text.contains("ftl.kind") && text.contains("no FTL `lag` is registered in this program"), "{text}");
@@ -166,9 +174,14 @@ fn an_own_ftl_runs_by_its_name_as_the_others_do() {
         .verify(true)
         .stop(flashloom::Stop::Requests(20_000));
     // The workload has partial writes, too: a page has 2 KiB.
-    let writes = "name = 'mixed'\nrequests = 20_000\narrivals = { kind = 'closed', depth = 8 }\n\
-                  [[stream]]\nreads = '30%'\nsizes = [{ size = '1KiB', share = '50%' }, { size = '6KiB', share = '50%' }]\n\
-                  address = { pattern = 'uniform' }\n";
+    let writes = r"name = 'mixed'
+requests = 20_000
+arrivals = { kind = 'closed', depth = 8 }
+[[stream]]
+reads = '30%'
+sizes = [{ size = '1KiB', share = '50%' }, { size = '6KiB', share = '50%' }]
+address = { pattern = 'uniform' }
+";
     let writes = flashloom::WorkloadFile::parse(writes).expect("a workload");
     let flow = session.open(&writes, &flashloom::TraceOptions::default()).expect("it opens");
     let summary = session.flow(flow).run().expect("no read is wrong").first().summary();
@@ -178,8 +191,9 @@ fn an_own_ftl_runs_by_its_name_as_the_others_do() {
 #[test]
 fn keys_of_other_ftls_are_refused_with_an_own_ftl() {
     own_ftl::register().expect("the same version");
-    let text = "name = 'own'\nflash = { part = 'K9K8G08U0M', blocks = 24, pages = 32, planes = 1 }\n\
-                ftl = { kind = 'own:log', over-provisioning = '50%', gc = { start = 7 }, version = '2' }";
+    let text = r"name = 'own'
+flash = { part = 'K9K8G08U0M', blocks = 24, pages = 32, planes = 1 }
+ftl = { kind = 'own:log', over-provisioning = '50%', gc = { start = 7 }, version = '2' }";
     let text = flashloom::Device::parse(text).expect_err("two faults").to_string();
     assert!(text.contains("ftl.options") && text.contains("registered with version \"1\""), "{text}");
     let text = flashloom::Device::open_with("demo", ["ftl.options={a=1}"]).expect_err("not its own").to_string();
@@ -197,8 +211,10 @@ fn the_policies_of_the_example_own_policies_pass_the_conformance_suite() {
     let evict = EvictSpec::Own { name: "clean-first".into(), version: None };
     let map = MapSpec::Dftl(DftlSpec { cmt: Bytes::new(1024), evict, ..DftlSpec::PUBLISHED });
     let ftl: FtlSpec = toml::from_str(
-        "over-provisioning = '80%'\nmap-unit = '512B'\nplacement = { policy = 'own', name = 'around' }\n\
-         gc = { start = 3, stop = 4, pace = { policy = 'own', name = 'polite' } }",
+        r"over-provisioning = '80%'
+map-unit = '512B'
+placement = { policy = 'own', name = 'around' }
+gc = { start = 3, stop = 4, pace = { policy = 'own', name = 'polite' } }",
     )
     .expect("a table");
     let settings = conformance::settings_of(&[FtlSpec { map, ..ftl }]);

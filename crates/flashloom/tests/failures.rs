@@ -7,12 +7,28 @@ use testkit::small::drive_with_endurance;
 
 use crate::common::WorkFolder;
 
-const WRITES: &str = "name = \"w\"\nrequests = 300000\narrivals = { kind = \"closed\", depth = 32 }\n[[stream]]\n\
-                      reads = \"0%\"\nsizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
-const STUDY: &str = "name = \"wornstudy\"\ndevice = \"worn.toml\"\nworkload = \"w.toml\"\nmetrics = [\"requests-per-s\"]\n\
-    [[axis]]\nname = \"drive\"\npoint = [ { at = \"worn\" }, { at = \"fresh\", device = \"fresh.toml\" } ]\n\
-    [[claim]]\nid = \"W1\"\nsays = \"the worn one is faster\"\n[[claim.expect]]\nmetric = \"requests-per-s\"\n\
-    order = { of = [{ drive = \"fresh\" }, { drive = \"worn\" }], by = \"10%\" }\n";
+const WRITES: &str = r#"name = "w"
+requests = 300000
+arrivals = { kind = "closed", depth = 32 }
+[[stream]]
+reads = "0%"
+sizes = [{ size = "4KiB" }]
+address = { pattern = "uniform" }
+"#;
+const STUDY: &str = r#"name = "wornstudy"
+device = "worn.toml"
+workload = "w.toml"
+metrics = ["requests-per-s"]
+[[axis]]
+name = "drive"
+point = [ { at = "worn" }, { at = "fresh", device = "fresh.toml" } ]
+[[claim]]
+id = "W1"
+says = "the worn one is faster"
+[[claim.expect]]
+metric = "requests-per-s"
+order = { of = [{ drive = "fresh" }, { drive = "worn" }], by = "10%" }
+"#;
 
 fn place() -> WorkFolder {
     WorkFolder::with(&[

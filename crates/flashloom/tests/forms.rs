@@ -9,9 +9,20 @@ use testkit::small::CLAIMS;
 
 use crate::common::{DEVICE, WorkFolder};
 
-const STUDY: &str = "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nseeds = [1, 2]\nmetrics = [\"read.p99\"]\n\
-    [[axis]]\nname = \"depth\"\nkey = \"run.depth\"\nvalues = [1, 4]\n\
-    [[axis]]\nname = \"buffer\"\nkey = \"device.buffer.size\"\nvalues = [\"512KiB\", \"1MiB\"]\n";
+const STUDY: &str = r#"name = "s"
+device = "d.toml"
+workload = "w.toml"
+seeds = [1, 2]
+metrics = ["read.p99"]
+[[axis]]
+name = "depth"
+key = "run.depth"
+values = [1, 4]
+[[axis]]
+name = "buffer"
+key = "device.buffer.size"
+values = ["512KiB", "1MiB"]
+"#;
 
 fn place() -> WorkFolder {
     let place = WorkFolder::new();

@@ -31,16 +31,18 @@ fn examples(help: &str) -> Vec<&str> {
 }
 
 /// A drive that survives the loss of a die, has three operational power states and asks for memory of the host.
-const STRIPED: &str = "name = 'striped'\n\
-    flash = { part = 'dirik-2009', channels = 2, chips = 2, blocks = 40, pages = 16, controllers = 'none' }\n\
-    ftl = { over-provisioning = '70%', superblock-dies = 4, parity = true, map = { kind = 'dftl', hmb = {} } }\n\
-    power = { controller = { active = '1W', idle = '1W' }, operational = [{ power = '3W' }, { power = '2W' }, { power = '1.1W' }] }\n";
+const STRIPED: &str = r"name = 'striped'
+flash = { part = 'dirik-2009', channels = 2, chips = 2, blocks = 40, pages = 16, controllers = 'none' }
+ftl = { over-provisioning = '70%', superblock-dies = 4, parity = true, map = { kind = 'dftl', hmb = {} } }
+power = { controller = { active = '1W', idle = '1W' }, operational = [{ power = '3W' }, { power = '2W' }, { power = '1.1W' }] }
+";
 
 /// A RAID that survives the loss of a drive.
-const MIRRORED: &str = "name = 'mirrored'\n\
-    flash = { part = 'dirik-2009', channels = 2, chips = 2, blocks = 40, pages = 16 }\n\
-    ftl = { over-provisioning = '40%' }\n\
-    raid = { level = 'raid1', drives = 2, chunk = '64KiB' }\n";
+const MIRRORED: &str = r"name = 'mirrored'
+flash = { part = 'dirik-2009', channels = 2, chips = 2, blocks = 40, pages = 16 }
+ftl = { over-provisioning = '40%' }
+raid = { level = 'raid1', drives = 2, chunk = '64KiB' }
+";
 
 /// Serves a device that takes commands at this socket.
 fn served(socket: &std::path::Path, text: &str) -> serve::Engine {

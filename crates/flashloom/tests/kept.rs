@@ -201,19 +201,39 @@ fn kept(place: &WorkFolder, more: &[&str]) -> Server {
 fn families() -> Vec<(&'static str, String)> {
     let small = |ftl: &str| {
         format!(
-            "name = \"small\"\nflash = {{ part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16 }}\n\
-             ftl = {{ over-provisioning = \"40%\", {ftl} }}\n"
+            r#"name = "small"
+flash = {{ part = "dirik-2009", channels = 2, chips = 2, blocks = 40, pages = 16 }}
+ftl = {{ over-provisioning = "40%", {ftl} }}
+"#
         )
     };
     let buffer = "buffer = { size = \"128KiB\" }\n";
-    let hydra = "name = \"small\"\n[flash]\npart = \"K9GAG08U0M\"\nchannels = 1\nchips = 4\ngang = 4\nwidth = 32\nblocks = 16\n\
-                 pages = 8\ncontrollers = { background = 4 }\n\
-                 arbitration = { commands = \"read-first\", bus = \"read-first\" }\n\
-                 [buffer]\nsize = \"1MiB\"\npolicy = \"superblock\"\n\
-                 [ftl]\nkind = \"hydra\"\ncapacity = \"3MiB\"\nhydra = { chips = 2, spare-blocks = 2 }\n";
-    let chang = "name = \"small\"\nflash = { part = \"K9GAG08U0M\", channels = 2, chips = 2, blocks = 40, pages = 8 }\n\
-                 slc = { part = \"K9WAG08U1A\", blocks = 20 }\n\
-                 [ftl]\nkind = \"chang\"\nover-provisioning = \"30%\"\n";
+    let hydra = r#"name = "small"
+[flash]
+part = "K9GAG08U0M"
+channels = 1
+chips = 4
+gang = 4
+width = 32
+blocks = 16
+pages = 8
+controllers = { background = 4 }
+arbitration = { commands = "read-first", bus = "read-first" }
+[buffer]
+size = "1MiB"
+policy = "superblock"
+[ftl]
+kind = "hydra"
+capacity = "3MiB"
+hydra = { chips = 2, spare-blocks = 2 }
+"#;
+    let chang = r#"name = "small"
+flash = { part = "K9GAG08U0M", channels = 2, chips = 2, blocks = 40, pages = 8 }
+slc = { part = "K9WAG08U1A", blocks = 20 }
+[ftl]
+kind = "chang"
+over-provisioning = "30%"
+"#;
     vec![
         ("page", small("map-unit = \"2KiB\"")),
         ("page, buffered", buffered("")),

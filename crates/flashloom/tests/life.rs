@@ -7,14 +7,31 @@ use testkit::small::drive_with_endurance;
 
 use crate::common::WorkFolder;
 
-const WRITES: &str = "name = \"w\"\nrequests = 10\narrivals = { kind = \"closed\", depth = 32 }\n[[stream]]\n\
-                      reads = \"0%\"\nsizes = [{ size = \"64KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+const WRITES: &str = r#"name = "w"
+requests = 10
+arrivals = { kind = "closed", depth = 32 }
+[[stream]]
+reads = "0%"
+sizes = [{ size = "64KiB" }]
+address = { pattern = "uniform" }
+"#;
 
-const STUDY: &str = "name = \"lives\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nrun = { until = \"worn\" }\n\
-    metrics = [\"life.tbw\", \"life.dwpd\", \"life.waf\", \"life.bad-blocks\", \"life.time\"]\n\
-    [[axis]]\nname = \"cycles\"\nkey = \"device.flash.custom-part.endurance\"\nvalues = [10, 20]\n\
-    [[claim]]\nid = \"L1\"\nsays = \"twice the cycles, twice the data\"\n[[claim.expect]]\nmetric = \"life.tbw\"\n\
-    ratio = { at = { cycles = 20 }, to = { cycles = 10 }, between = [1.6, 2.1] }\n";
+const STUDY: &str = r#"name = "lives"
+device = "d.toml"
+workload = "w.toml"
+run = { until = "worn" }
+metrics = ["life.tbw", "life.dwpd", "life.waf", "life.bad-blocks", "life.time"]
+[[axis]]
+name = "cycles"
+key = "device.flash.custom-part.endurance"
+values = [10, 20]
+[[claim]]
+id = "L1"
+says = "twice the cycles, twice the data"
+[[claim.expect]]
+metric = "life.tbw"
+ratio = { at = { cycles = 20 }, to = { cycles = 10 }, between = [1.6, 2.1] }
+"#;
 
 fn place() -> WorkFolder {
     let drive =

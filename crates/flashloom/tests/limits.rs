@@ -6,11 +6,26 @@ use std::process::Output;
 
 use crate::common::program;
 
-const DEVICE: &str = "name = \"d\"\n[flash]\npart = \"dirik-2009\"\nchannels = 1\nchips = 2\nblocks = 32\npages = 16\n\
-                      planes = 1\n[ftl]\nover-provisioning = \"45%\"\n";
+const DEVICE: &str = r#"name = "d"
+[flash]
+part = "dirik-2009"
+channels = 1
+chips = 2
+blocks = 32
+pages = 16
+planes = 1
+[ftl]
+over-provisioning = "45%"
+"#;
 
-const WORKLOAD: &str = "name = \"w\"\nrequests = 100\narrivals = { kind = \"closed\", depth = 4 }\n[[stream]]\n\
-                        reads = \"50%\"\nsizes = [{ size = \"2KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+const WORKLOAD: &str = r#"name = "w"
+requests = 100
+arrivals = { kind = "closed", depth = 4 }
+[[stream]]
+reads = "50%"
+sizes = [{ size = "2KiB" }]
+address = { pattern = "uniform" }
+"#;
 
 fn flashloom(dir: &Path, arguments: &[&str]) -> Output {
     let mut command = program();

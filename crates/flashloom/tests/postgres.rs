@@ -82,8 +82,13 @@ fn postgres_on_ext4_keeps_what_it_committed() {
     let place = WorkFolder::with(&[(
         "t.toml",
         &format!(
-            "name = \"PostgreSQL\"\ndevice = \"demo\"\ncheck-limit = \"120s\"\npoints = {{ random = 8, most = 8 }}\n\
-             run = \"sh {scripts}/postgres.sh 60 on {{uri}}\"\ncheck = \"sh {scripts}/postgres-check.sh {{image}} {{log}}\"\n"
+            r#"name = "PostgreSQL"
+device = "demo"
+check-limit = "120s"
+points = {{ random = 8, most = 8 }}
+run = "sh {scripts}/postgres.sh 60 on {{uri}}"
+check = "sh {scripts}/postgres-check.sh {{image}} {{log}}"
+"#
         ),
     )]);
     let output = place.flashloom(&["torture", "t.toml", "--json"]);

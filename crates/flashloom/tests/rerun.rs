@@ -60,8 +60,24 @@ fn the_command_in_a_result_folder_gives_the_same_result() {
     let dir = place.path();
     let trace = "128166372003061629,h,0,Write,1048576,8192,0\n128166372016853766,h,0,Read,1048576,4096,0\n\
                  128166373016853766,h,0,Write,4096000000,16384,0\n";
-    let jobs = "[global]\nbs=4k\nsize=1m\nrw=randrw\n[a]\n[b]\nrate_iops=500\nstartdelay=3ms\n[c]\nthinktime=200\n\
-                [d]\nstonewall\nzonemode=strided\nzonesize=32k\nzoneskip=32k\nend_fsync=1\nverify=md5\n";
+    let jobs = r"[global]
+bs=4k
+size=1m
+rw=randrw
+[a]
+[b]
+rate_iops=500
+startdelay=3ms
+[c]
+thinktime=200
+[d]
+stonewall
+zonemode=strided
+zonesize=32k
+zoneskip=32k
+end_fsync=1
+verify=md5
+";
     for (name, text) in [
         ("d.toml", DEVICE),
         ("w.toml", WORKLOAD),

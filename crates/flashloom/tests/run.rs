@@ -50,9 +50,21 @@ fn a_run_from_a_snapshot_equals_one_after_preconditioning() {
 #[test]
 fn a_snapshot_of_an_slc_mlc_drive_holds_both_arrays() {
     let place = place();
-    let text = "name = \"two\"\n[flash]\npart = \"K9GAG08U0M\"\nchannels = 1\nchips = 1\nblocks = 64\npages = 16\n\
-                [slc]\npart = \"K9WAG08U1A\"\nblocks = 8\npages = 16\n\
-                [ftl]\nkind = \"chang\"\nover-provisioning = \"40%\"\n";
+    let text = r#"name = "two"
+[flash]
+part = "K9GAG08U0M"
+channels = 1
+chips = 1
+blocks = 64
+pages = 16
+[slc]
+part = "K9WAG08U1A"
+blocks = 8
+pages = 16
+[ftl]
+kind = "chang"
+over-provisioning = "40%"
+"#;
     fs::write(place.path("d.toml"), text).expect("written");
     let steps = "--precondition fill,random:x0.5";
     let made = place.run(&format!("{steps} --verify --save-snapshot state"));
@@ -76,8 +88,24 @@ fn fio_stages_run_one_after_another() {
 #[test]
 fn jobs_of_fio_with_their_own_pace_have_their_own_results() {
     let place = place();
-    let jobs = "[global]\nbs=4k\nsize=4m\nverify=crc32c ; as --verify\n[fill]\nrw=write\n[readers]\nstonewall\nrw=randread\n\
-                [late]\nrw=randwrite\nrate_iops=2000\nstartdelay=5ms\nnumber_ios=20\n[pausing]\nthinktime=1ms\nnumber_ios=10\n";
+    let jobs = r"[global]
+bs=4k
+size=4m
+verify=crc32c ; as --verify
+[fill]
+rw=write
+[readers]
+stonewall
+rw=randread
+[late]
+rw=randwrite
+rate_iops=2000
+startdelay=5ms
+number_ios=20
+[pausing]
+thinktime=1ms
+number_ios=10
+";
     fs::write(place.path("j.fio"), jobs).expect("written");
     let json = place.json(&["run", "d.toml", "j.fio", "--json", "--out", "out"]);
     let names: Vec<_> = json[1]["flows"].as_array().expect("flows").iter().map(|flow| flow["name"].as_str()).collect();

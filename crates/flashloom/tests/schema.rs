@@ -37,39 +37,57 @@ const KINDS: [(&str, &str, &[&str]); 12] = [
     ("trace-info-result", "flashloom-trace-info-1", &["trace", "info", "t.csv"]),
 ];
 
-const STUDY: &str = "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nseeds = [1, 2]\nrun = { limit = 300 }\n\
-    metrics = [\"read.mean\"]\n[[axis]]\nname = \"depth\"\nkey = \"run.depth\"\nvalues = [1, 4]\n\
-    [[claim]]\nid = \"A\"\nsays = \"a\"\n\
-    [[claim.expect]]\nmetric = \"read.mean\"\nknown = \"why\"\nwithin = { between = [\"0ns\", \"1ns\"] }\n";
+const STUDY: &str = r#"name = "s"
+device = "d.toml"
+workload = "w.toml"
+seeds = [1, 2]
+run = { limit = 300 }
+metrics = ["read.mean"]
+[[axis]]
+name = "depth"
+key = "run.depth"
+values = [1, 4]
+[[claim]]
+id = "A"
+says = "a"
+[[claim.expect]]
+metric = "read.mean"
+known = "why"
+within = { between = ["0ns", "1ns"] }
+"#;
 
 /// Small drives of the families, by the files that describe them.
 const FAMILIES: [(&str, &str); 5] = [
     (
         "page.toml",
-        "flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16 }\n\
-         ftl = { map-unit = \"1KiB\", over-provisioning = \"60%\", \
-         map = { kind = \"fmmu\", cmt = \"1KiB\", ctp = \"4KiB\", ways = 2 } }\n",
+        r#"flash = { part = "dirik-2009", channels = 2, chips = 2, blocks = 40, pages = 16 }
+ftl = { map-unit = "1KiB", over-provisioning = "60%", map = { kind = "fmmu", cmt = "1KiB", ctp = "4KiB", ways = 2 } }
+"#,
     ),
     (
         "fast.toml",
-        "flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 20, pages = 8 }\n\
-         ftl = { kind = \"fast\", over-provisioning = \"40%\", log = { blocks = 6 } }\n",
+        r#"flash = { part = "dirik-2009", channels = 2, chips = 2, blocks = 20, pages = 8 }
+ftl = { kind = "fast", over-provisioning = "40%", log = { blocks = 6 } }
+"#,
     ),
     (
         "bast.toml",
-        "flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 20, pages = 8 }\n\
-         ftl = { kind = \"bast\", over-provisioning = \"40%\", log = { blocks = 6 } }\n",
+        r#"flash = { part = "dirik-2009", channels = 2, chips = 2, blocks = 20, pages = 8 }
+ftl = { kind = "bast", over-provisioning = "40%", log = { blocks = 6 } }
+"#,
     ),
     (
         "chang.toml",
-        "flash = { part = \"K9GAG08U0M\", channels = 1, chips = 1, blocks = 64, pages = 16 }\n\
-         slc = { part = \"K9WAG08U1A\", blocks = 8, pages = 16 }\n\
-         ftl = { kind = \"chang\", over-provisioning = \"40%\" }\n",
+        r#"flash = { part = "K9GAG08U0M", channels = 1, chips = 1, blocks = 64, pages = 16 }
+slc = { part = "K9WAG08U1A", blocks = 8, pages = 16 }
+ftl = { kind = "chang", over-provisioning = "40%" }
+"#,
     ),
     (
         "plain.toml",
-        "flash = { part = \"dirik-2009\", channels = 1, chips = 1, blocks = 40, pages = 16 }\n\
-         ftl = { over-provisioning = \"40%\" }\n",
+        r#"flash = { part = "dirik-2009", channels = 1, chips = 1, blocks = 40, pages = 16 }
+ftl = { over-provisioning = "40%" }
+"#,
     ),
 ];
 

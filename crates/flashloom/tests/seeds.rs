@@ -7,12 +7,33 @@ use testkit::names;
 
 use crate::common::WorkFolder;
 
-const TINY: &str = "name = \"tiny\"\n[flash]\npart = \"K9K8G08U0M\"\nchannels = 1\nchips = 1\nplanes = 1\nblocks = 32\n\
-                    pages = 8\n[ftl]\nover-provisioning = \"60%\"\nmap-unit = \"2KiB\"\n";
-const REQUESTS: &str = "name = \"w\"\nrequests = 200\narrivals = { kind = \"closed\", depth = 2 }\n[[stream]]\n\
-                        reads = \"50%\"\nsizes = [{ size = \"2KiB\" }]\naddress = { pattern = \"uniform\" }\n";
-const STUDY: &str = "name = \"s\"\ndevice = \"tiny.toml\"\nworkload = \"w.toml\"\nseeds = [0, 1]\n\
-                     run = { precondition = [\"fill\"] }\nmetrics = [\"write.mean\"]\n";
+const TINY: &str = r#"name = "tiny"
+[flash]
+part = "K9K8G08U0M"
+channels = 1
+chips = 1
+planes = 1
+blocks = 32
+pages = 8
+[ftl]
+over-provisioning = "60%"
+map-unit = "2KiB"
+"#;
+const REQUESTS: &str = r#"name = "w"
+requests = 200
+arrivals = { kind = "closed", depth = 2 }
+[[stream]]
+reads = "50%"
+sizes = [{ size = "2KiB" }]
+address = { pattern = "uniform" }
+"#;
+const STUDY: &str = r#"name = "s"
+device = "tiny.toml"
+workload = "w.toml"
+seeds = [0, 1]
+run = { precondition = ["fill"] }
+metrics = ["write.mean"]
+"#;
 const JOBS: &str = "[global]\nbs=4k\n[first]\nrw=write\n[second]\nstonewall\nrw=read\n";
 
 fn place() -> WorkFolder {

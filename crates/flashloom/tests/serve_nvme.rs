@@ -6,9 +6,10 @@ use std::process::{Child, Command, Stdio};
 
 use crate::common::{WorkFolder, buffered};
 
-const ZONED: &str = "name = 'zoned'\n\
-    flash = { part = 'dirik-2009', channels = 2, chips = 2, blocks = 40, pages = 16 }\n\
-    ftl = { kind = 'zns', map-unit = '2KiB', zns = { max-open = 4, max-active = 6 } }\n";
+const ZONED: &str = r"name = 'zoned'
+flash = { part = 'dirik-2009', channels = 2, chips = 2, blocks = 40, pages = 16 }
+ftl = { kind = 'zns', map-unit = '2KiB', zns = { max-open = 4, max-active = 6 } }
+";
 
 fn place() -> WorkFolder {
     WorkFolder::with(&[("d.toml", &buffered("")), ("z.toml", ZONED)])

@@ -75,16 +75,22 @@ fn a_copy_does_not_overtake_an_earlier_page_of_its_block() {
     register_simple_ftl::<SharedBlockFtl>("shared", "1").expect("a new name");
     let text = |capacity: &str| {
         format!(
-            "name = 'own'\n\
-             flash = {{ part = 'K9K8G08U0M', channels = 2, chips = 2, blocks = 128, pages = 32, planes = 1 }}\n\
-             ftl = {{ kind = 'own:shared', capacity = '{capacity}' }}"
+            r"name = 'own'
+flash = {{ part = 'K9K8G08U0M', channels = 2, chips = 2, blocks = 128, pages = 32, planes = 1 }}
+ftl = {{ kind = 'own:shared', capacity = '{capacity}' }}"
         )
     };
     let fault = flashloom::Device::parse(text("17MiB")).expect_err("it has 32 MiB of flash, and keeps half of it");
     assert!(fault.to_string().contains("the FTL keeps 256 to itself"), "{fault}");
     let device = flashloom::Device::parse(text("16MiB")).expect("a drive");
-    let writes = "name = 'writes'\nrequests = 24\narrivals = { kind = 'closed', depth = 1 }\n\
-                  [[stream]]\nreads = '0%'\nsizes = [{ size = '128KiB' }]\naddress = { pattern = 'sequential' }\n";
+    let writes = r"name = 'writes'
+requests = 24
+arrivals = { kind = 'closed', depth = 1 }
+[[stream]]
+reads = '0%'
+sizes = [{ size = '128KiB' }]
+address = { pattern = 'sequential' }
+";
     let writes = flashloom::WorkloadFile::parse(writes).expect("a workload");
     let session = flashloom::Session::new(&device).verify(true);
     let flow = session.open(&writes, &flashloom::TraceOptions::default()).expect("it opens");

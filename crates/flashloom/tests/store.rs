@@ -11,18 +11,45 @@ use serde_json::Value;
 use crate::common::{WorkFolder, program};
 
 /// A drive of a few blocks, so that a run takes a millisecond.
-const TINY: &str = "name = \"tiny\"\n[flash]\npart = \"K9K8G08U0M\"\nchannels = 1\nchips = 1\nplanes = 1\nblocks = 32\n\
-                    pages = 8\n[ftl]\nover-provisioning = \"60%\"\nmap-unit = \"2KiB\"\n";
-const REQUESTS: &str = "name = \"w\"\nrequests = 200\narrivals = { kind = \"closed\", depth = 2 }\n[[stream]]\n\
-                        reads = \"50%\"\nsizes = [{ size = \"2KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+const TINY: &str = r#"name = "tiny"
+[flash]
+part = "K9K8G08U0M"
+channels = 1
+chips = 1
+planes = 1
+blocks = 32
+pages = 8
+[ftl]
+over-provisioning = "60%"
+map-unit = "2KiB"
+"#;
+const REQUESTS: &str = r#"name = "w"
+requests = 200
+arrivals = { kind = "closed", depth = 2 }
+[[stream]]
+reads = "50%"
+sizes = [{ size = "2KiB" }]
+address = { pattern = "uniform" }
+"#;
 
 /// A study with `points` points: fewer than 20, or a multiple of 20. All points begin with the same state of the drive.
 fn study(points: usize) -> String {
     let values = |count: usize| (1..=count).map(|value| value.to_string()).collect::<Vec<_>>().join(", ");
     format!(
-        "name = \"many\"\ndevice = \"tiny.toml\"\nworkload = \"w.toml\"\nrun = {{ precondition = [\"fill\"] }}\n\
-         metrics = [\"write.mean\"]\n[[axis]]\nname = \"depth\"\nkey = \"run.depth\"\nvalues = [{}]\n\
-         [[axis]]\nname = \"warm-up\"\nkey = \"run.warm-up\"\nvalues = [{}]\n",
+        r#"name = "many"
+device = "tiny.toml"
+workload = "w.toml"
+run = {{ precondition = ["fill"] }}
+metrics = ["write.mean"]
+[[axis]]
+name = "depth"
+key = "run.depth"
+values = [{}]
+[[axis]]
+name = "warm-up"
+key = "run.warm-up"
+values = [{}]
+"#,
         values(points.div_ceil(20)),
         values(points.min(20))
     )

@@ -9,11 +9,26 @@ use crate::common::{NO_STORE, program};
 const DEVICE: &str = "name = \"d\"\n[flash]\npart = \"dirik-2009\"\nchannels = 1\nchips = 1\nblocks = 64\n[ftl]\nover-provisioning = \"20%\"\n";
 
 /// A study whose claim fails.
-const STUDY: &str = "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nmetrics = [\"read.mean\"]\n\
-                     [[claim]]\nid = \"X\"\nsays = \"x\"\n[[claim.expect]]\nmetric = \"read.mean\"\nwithin = { between = [\"0ns\", \"1ns\"] }\n";
+const STUDY: &str = r#"name = "s"
+device = "d.toml"
+workload = "w.toml"
+metrics = ["read.mean"]
+[[claim]]
+id = "X"
+says = "x"
+[[claim.expect]]
+metric = "read.mean"
+within = { between = ["0ns", "1ns"] }
+"#;
 
-const WORKLOAD: &str = "name = \"w\"\nrequests = 100\narrivals = { kind = \"closed\", depth = 4 }\n[[stream]]\n\
-                        reads = \"50%\"\nsizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+const WORKLOAD: &str = r#"name = "w"
+requests = 100
+arrivals = { kind = "closed", depth = 4 }
+[[stream]]
+reads = "50%"
+sizes = [{ size = "4KiB" }]
+address = { pattern = "uniform" }
+"#;
 
 const TRACE: &str = "128166372003061629,hm,0,Read,0,4096,100\n";
 

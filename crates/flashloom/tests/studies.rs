@@ -316,16 +316,40 @@ fn every_builtin_study_is_listed_and_in_its_folder() {
     }
 }
 
-const STUDY: &str = "name = \"mine\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\n\
-    metrics = [\"read.mean\"]\n[[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [1, 2]\n\
-    [[claim]]\nid = \"M1\"\nsays = \"two banks are slower\"\n[[claim.expect]]\nmetric = \"mean\"\n\
-    monotonic = { along = \"banks\", direction = \"rises\" }\n";
+const STUDY: &str = r#"name = "mine"
+device = "d.toml"
+workload = "w.toml"
+metrics = ["read.mean"]
+[[axis]]
+name = "banks"
+key = "device.flash.chips"
+values = [1, 2]
+[[claim]]
+id = "M1"
+says = "two banks are slower"
+[[claim.expect]]
+metric = "mean"
+monotonic = { along = "banks", direction = "rises" }
+"#;
 
-const DEVICE: &str = "name = \"d\"\n[flash]\npart = \"dirik-2009\"\nchannels = 1\nchips = 1\nsize = \"64MiB\"\n\
-    [ftl]\nover-provisioning = \"20%\"\n";
+const DEVICE: &str = r#"name = "d"
+[flash]
+part = "dirik-2009"
+channels = 1
+chips = 1
+size = "64MiB"
+[ftl]
+over-provisioning = "20%"
+"#;
 
-const WORKLOAD: &str = "name = \"w\"\nrequests = 200\narrivals = { kind = \"closed\", depth = 8 }\n[[stream]]\n\
-    reads = \"50%\"\nsizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+const WORKLOAD: &str = r#"name = "w"
+requests = 200
+arrivals = { kind = "closed", depth = 8 }
+[[stream]]
+reads = "50%"
+sizes = [{ size = "4KiB" }]
+address = { pattern = "uniform" }
+"#;
 
 fn place(study: &str) -> tempfile::TempDir {
     let place = tempfile::tempdir().expect("a directory");

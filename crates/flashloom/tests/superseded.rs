@@ -3,9 +3,13 @@
 
 use crate::common::WorkFolder;
 
-const STUDY: &str = "name = \"op\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nrun = { precondition = [\"fill\"] }\n\
-    metrics = [\"mean\"]\nset = { workload = { stream = [{ reads = \"0%\", sizes = [{ size = \"4KiB\" }], \
-    address = { pattern = \"uniform\" } }], requests = 4000 } }\n";
+const STUDY: &str = r#"name = "op"
+device = "d.toml"
+workload = "w.toml"
+run = { precondition = ["fill"] }
+metrics = ["mean"]
+set = { workload = { stream = [{ reads = "0%", sizes = [{ size = "4KiB" }], address = { pattern = "uniform" } }], requests = 4000 } }
+"#;
 
 fn said(output: &std::process::Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()

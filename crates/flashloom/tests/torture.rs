@@ -5,8 +5,12 @@ use crate::file_systems::can_mount;
 use crate::shown::root;
 
 /// A torture of the small drive with a buffer.
-pub(crate) const TORTURE: &str = "name = \"small\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nlimit = 400\n\
-    points = { random = 40 }\n";
+pub(crate) const TORTURE: &str = r#"name = "small"
+device = "d.toml"
+workload = "w.toml"
+limit = 400
+points = { random = 40 }
+"#;
 
 /// A folder with the torture, extended by the settings `more`.
 fn place(more: &str) -> WorkFolder {
@@ -119,8 +123,12 @@ fn software_over_nbd_is_recorded_and_its_promises_are_checked() {
         place.write("check.sh", "grep -q written \"$2\" || exit 0\ncmp -n 409600 \"${0%/*}/data\" \"$1\"\n");
         place.write(
             "t.toml",
-            "name = \"t\"\ndevice = \"d.toml\"\nrun = \"sh {here}/workload.sh {uri}\"\n\
-             points = { random = 60 }\ncheck = \"sh {here}/check.sh {image} {log}\"\n",
+            r#"name = "t"
+device = "d.toml"
+run = "sh {here}/workload.sh {uri}"
+points = { random = 60 }
+check = "sh {here}/check.sh {image} {log}"
+"#,
         );
         let output = place.flashloom(&["torture", "t.toml", "--json"]);
         let said = String::from_utf8_lossy(&output.stderr);
@@ -209,9 +217,14 @@ fn rocksdb_on_ext4_keeps_what_it_committed() {
         place.write(
             "t.toml",
             format!(
-                "name = \"RocksDB\"\ndevice = \"small.toml\"\nset = [\"flash.blocks=96\"]\ncheck-limit = \"60s\"\n\
-                 points = {{ random = 100, most = 100 }}\nrun = \"sh {scripts}/rocksdb.sh 200 {how} {{uri}}\"\n\
-                 check = \"sh {scripts}/rocksdb-check.sh {{image}} {{log}}\"\n"
+                r#"name = "RocksDB"
+device = "small.toml"
+set = ["flash.blocks=96"]
+check-limit = "60s"
+points = {{ random = 100, most = 100 }}
+run = "sh {scripts}/rocksdb.sh 200 {how} {{uri}}"
+check = "sh {scripts}/rocksdb-check.sh {{image}} {{log}}"
+"#
             ),
         );
         let output = place.flashloom(&["torture", "t.toml", "--json"]);

@@ -42,8 +42,11 @@ pub(crate) fn recorded_flows() -> RunResult {
 /// Runs requests of all kinds on a small drive with this observer.
 pub(crate) fn watched(watch: Watch) -> Ssd<()> {
     let spec: Spec = toml::from_str(
-        "name = \"s\"\nflash = { part = \"dirik-2009\", channels = 1, chips = 1, blocks = 40, pages = 16 }\n\
-         host = { link = \"none\" }\nftl = { over-provisioning = \"40%\" }\n",
+        r#"name = "s"
+flash = { part = "dirik-2009", channels = 1, chips = 1, blocks = 40, pages = 16 }
+host = { link = "none" }
+ftl = { over-provisioning = "40%" }
+"#,
     )
     .expect("a description");
     let mut drive = Ssd::<()>::new(&spec.resolve().expect("valid"), 1).observed_by(watch);

@@ -13,9 +13,22 @@ const PAGE: u64 = 8;
 
 fn drive(kind: &str, controllers: &str, log: &str) -> ResolvedDevice {
     resolve(&format!(
-        "name = \"small\"\nhost = {{ queue-depth = 16 }}\n\
-         [flash]\npart = \"K9XXG08\"\nchannels = 2\nchips = 2\ndies = 1\nplanes = 1\nblocks = 12\npages = 16\n{controllers}\n\
-         [ftl]\nkind = \"{kind}\"\nover-provisioning = \"80%\"\nlog = {{ {log} }}\n"
+        r#"name = "small"
+host = {{ queue-depth = 16 }}
+[flash]
+part = "K9XXG08"
+channels = 2
+chips = 2
+dies = 1
+planes = 1
+blocks = 12
+pages = 16
+{controllers}
+[ftl]
+kind = "{kind}"
+over-provisioning = "80%"
+log = {{ {log} }}
+"#
     ))
 }
 

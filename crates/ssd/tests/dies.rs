@@ -5,8 +5,20 @@ use base::units::{DieId, Lba, Sectors, Span, Time};
 use flash::nand::Stamp;
 use ssd::{Completion, Drive, Precondition, QueueId, Request, Spec, Ssd, Status};
 
-const TEXT: &str = "name = \"dies\"\n[flash]\npart = \"dirik-2009\"\nchannels = 2\nchips = 2\nblocks = 40\npages = 16\ncontrollers = \"none\"\n\
-    faults = { dies = [{ die = 2, at = \"20ms\" }] }\n[ftl]\nover-provisioning = \"75%\"\nsuperblock-dies = 4\nparity = true\n";
+const TEXT: &str = r#"name = "dies"
+[flash]
+part = "dirik-2009"
+channels = 2
+chips = 2
+blocks = 40
+pages = 16
+controllers = "none"
+faults = { dies = [{ die = 2, at = "20ms" }] }
+[ftl]
+over-provisioning = "75%"
+superblock-dies = 4
+parity = true
+"#;
 
 fn read(drive: &mut Ssd<Stamp>, at: Time, start: u64) -> Completion<Stamp> {
     let io = Io::new(IoKind::Read, Lba::new(start), Sectors::new(1));

@@ -11,10 +11,25 @@ use crate::twins::resolve;
 /// 64 MB/s, on which 64 B take 1 us.
 fn drive(map: &str, rest: &str) -> Ssd<()> {
     let text = format!(
-        "name = \"hmb\"\n[host]\nlink = {{ rate = \"64MB/s\", duplex = \"full\" }}\nqueue-depth = 8\n{rest}\n\
-         [flash]\npart = \"dirik-2009\"\nchannels = 2\nchips = 2\nblocks = 16\npages = 8\nplanes = 1\n\
-         [ftl]\nmap-unit = \"512B\"\nover-provisioning = \"60%\"\n\
-         [ftl.map]\nkind = \"{map}\"\nhmb = {{ preferred = \"64KiB\", minimum = \"4KiB\", latency = \"3us\" }}\n"
+        r#"name = "hmb"
+[host]
+link = {{ rate = "64MB/s", duplex = "full" }}
+queue-depth = 8
+{rest}
+[flash]
+part = "dirik-2009"
+channels = 2
+chips = 2
+blocks = 16
+pages = 8
+planes = 1
+[ftl]
+map-unit = "512B"
+over-provisioning = "60%"
+[ftl.map]
+kind = "{map}"
+hmb = {{ preferred = "64KiB", minimum = "4KiB", latency = "3us" }}
+"#
     );
     let mut drive = Ssd::new(&resolve(&text), 1);
     drive.precondition(Precondition::Fill, &mut |_, _| {});

@@ -13,8 +13,18 @@ use ssd::{Completion, Drive, MapSpec, Precondition, QueueId, Request, Spec, Ssd}
 /// Two dies of 24 blocks of 16 pages of 2 KB, mapped by 1 KiB: 256 entries in a translation page.
 fn spec(map: &str) -> Spec {
     let text = format!(
-        "name = \"small\"\n[flash]\npart = \"dirik-2009\"\nchannels = 2\nchips = 1\nblocks = 24\npages = 16\n\
-         [ftl]\nmap-unit = \"1KiB\"\nover-provisioning = \"50%\"\nmap = {map}\n"
+        r#"name = "small"
+[flash]
+part = "dirik-2009"
+channels = 2
+chips = 1
+blocks = 24
+pages = 16
+[ftl]
+map-unit = "1KiB"
+over-provisioning = "50%"
+map = {map}
+"#
     );
     toml::from_str(&text).expect("a description")
 }

@@ -11,10 +11,20 @@ use ssd::{Counters, Drive, LogMerges, QueueId, Request, Spec, Ssd};
 /// 50 us a page; eight blocks in each of the eight chips.
 fn drive(kind: &str, changes: &str) -> Ssd<Stamp> {
     let text = format!(
-        "name = \"small\"\n\
-         [flash]\npart = \"K9XXG08\"\nlane-rate = \"81.92MB/s\"\nchannels = 4\nchips = 2\ndies = 1\nplanes = 1\n\
-         blocks = 8\ncontrollers = \"per-channel\"\n\
-         [ftl]\nkind = \"{kind}\"\nover-provisioning = \"60%\"\n{changes}"
+        r#"name = "small"
+[flash]
+part = "K9XXG08"
+lane-rate = "81.92MB/s"
+channels = 4
+chips = 2
+dies = 1
+planes = 1
+blocks = 8
+controllers = "per-channel"
+[ftl]
+kind = "{kind}"
+over-provisioning = "60%"
+{changes}"#
     );
     let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
     Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}")), 3)

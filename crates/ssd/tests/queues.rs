@@ -73,8 +73,15 @@ fn count(completions: &[Completion<()>], queue: u16) -> f64 {
 #[test]
 fn saturated_queues_share_the_device_by_their_weights() {
     let equal = "[host]\nqueue-depth = 16\nqueues = 3\n";
-    let weighted = "[host]\nqueue-depth = 16\narbitration = \"weighted\"\n[[host.queue]]\nweight = 5\n\
-                    [[host.queue]]\nweight = 2\n[[host.queue]]\n";
+    let weighted = r#"[host]
+queue-depth = 16
+arbitration = "weighted"
+[[host.queue]]
+weight = 5
+[[host.queue]]
+weight = 2
+[[host.queue]]
+"#;
     for (changes, weights) in [(equal, [1.0, 1.0, 1.0]), (weighted, [5.0, 2.0, 1.0])] {
         for burst in [1, 4] {
             for kind in [IoKind::Read, IoKind::Write] {
@@ -172,8 +179,14 @@ fn an_unknown_queue_is_refused() {
 }
 
 /// Two writers, each confined to a channel and a half of the addresses.
-const CONFINED: &str = "[host]\n[[host.queue]]\nchannels = [0]\n[[host.queue]]\ndies = [2, 3]\n\
-                        [ftl]\nover-provisioning = \"40%\"\n";
+const CONFINED: &str = r#"[host]
+[[host.queue]]
+channels = [0]
+[[host.queue]]
+dies = [2, 3]
+[ftl]
+over-provisioning = "40%"
+"#;
 
 fn halves(drive: &Ssd<()>) -> [Tenant; 2] {
     let pages = drive.capacity().get() / PAGE;

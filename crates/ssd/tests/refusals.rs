@@ -98,18 +98,29 @@ const DURABLE: [(&str, &str); 6] = [
     ("a buffer", "buffer = { size = \"64KiB\" }\n[ftl]\nover-provisioning = \"40%\"\ndiscard = \"durable\"\n"),
     (
         "a buffer of superblocks",
-        "buffer = { size = \"128KiB\", policy = \"superblock\", superblock = \"32KiB\" }\n\
-         [ftl]\nover-provisioning = \"40%\"\ndiscard = \"durable\"\n",
+        r#"buffer = { size = "128KiB", policy = "superblock", superblock = "32KiB" }
+[ftl]
+over-provisioning = "40%"
+discard = "durable"
+"#,
     ),
     (
         "a buffer and a table",
-        "buffer = { size = \"64KiB\" }\n[ftl]\nmap = { kind = \"table\" }\nover-provisioning = \"40%\"\n\
-         discard = \"durable\"\n",
+        r#"buffer = { size = "64KiB" }
+[ftl]
+map = { kind = "table" }
+over-provisioning = "40%"
+discard = "durable"
+"#,
     ),
     (
         "a buffer and a map on flash",
-        "buffer = { size = \"64KiB\" }\n[ftl]\nmap = { kind = \"dftl\" }\nover-provisioning = \"60%\"\n\
-         discard = \"durable\"\n",
+        r#"buffer = { size = "64KiB" }
+[ftl]
+map = { kind = "dftl" }
+over-provisioning = "60%"
+discard = "durable"
+"#,
     ),
     ("no buffer", "[ftl]\nover-provisioning = \"40%\"\ndiscard = \"durable\"\n"),
     ("a map on flash", "[ftl]\nmap = { kind = \"dftl\" }\nover-provisioning = \"60%\"\ndiscard = \"durable\"\n"),

@@ -289,8 +289,13 @@ fn a_log_sector_has_a_second_chance_before_the_page_map() {
 fn a_page_map_runs_with_the_least_spare_capacity() {
     let text = |blocks: u64| {
         format!(
-            "name = \"pages\"\nflash = {{ part = \"K9GAG08U0M\", channels = 1, chips = 2, blocks = 12, pages = 8 }}\n\
-             [ftl]\nkind = \"chang\"\ncapacity = \"{}KiB\"\nchang = {{ mapping = \"pages\" }}\n",
+            r#"name = "pages"
+flash = {{ part = "K9GAG08U0M", channels = 1, chips = 2, blocks = 12, pages = 8 }}
+[ftl]
+kind = "chang"
+capacity = "{}KiB"
+chang = {{ mapping = "pages" }}
+"#,
             32 * blocks
         )
     };

@@ -183,8 +183,17 @@ fn a_laid_out_drive_holds_its_data_through_power_cuts_whatever_its_shape() {
         ),
         // Three rows in a program, four planes in a superblock.
         resolved(
-            "name = \"tlc\"\n[flash]\npart = \"kioxia-wd-128l-tlc\"\nchannels = 1\nchips = 1\nblocks = 24\npages = 24\n\
-             [ftl]\nmap-unit = \"4KiB\"\nover-provisioning = \"40%\"\n",
+            r#"name = "tlc"
+[flash]
+part = "kioxia-wd-128l-tlc"
+channels = 1
+chips = 1
+blocks = 24
+pages = 24
+[ftl]
+map-unit = "4KiB"
+over-provisioning = "40%"
+"#,
         ),
     ];
     for resolved in shapes {
@@ -236,8 +245,16 @@ fn a_computed_steady_state_is_refused_where_no_model_is_known() {
 
 #[test]
 fn a_drive_that_has_lost_too_many_blocks_refuses_to_be_laid_out() {
-    let text = "name = \"bad\"\n[flash]\npart = \"dirik-2009\"\nchannels = 1\nchips = 1\nblocks = 16\n\
-                faults = { initial-bad-blocks = \"40%\" }\n[ftl]\nover-provisioning = \"25%\"\n";
+    let text = r#"name = "bad"
+[flash]
+part = "dirik-2009"
+channels = 1
+chips = 1
+blocks = 16
+faults = { initial-bad-blocks = "40%" }
+[ftl]
+over-provisioning = "25%"
+"#;
     let mut drive = Ssd::<Stamp>::new(&resolved(text), 1);
     let done = drive.precondition(Precondition::SteadyModel, &mut |_, _| {});
     assert_eq!((done.units, done.refused), (0, u64::from(drive.resolved().units)));
@@ -249,8 +266,17 @@ fn a_drive_that_has_lost_too_many_blocks_refuses_to_be_laid_out() {
 fn the_closed_form_holds_for_superblocks_in_several_dies_with_their_parity() {
     for (spare, ftl) in [(25, "superblock-dies = 4"), (45, "superblock-dies = 4\nparity = true")] {
         let resolved = resolved(&format!(
-            "name = \"striped\"\n[flash]\npart = \"dirik-2009\"\nchannels = 2\nchips = 2\nblocks = 96\ncontrollers = \"none\"\n\
-             [ftl]\nover-provisioning = \"{spare}%\"\n{ftl}\n",
+            r#"name = "striped"
+[flash]
+part = "dirik-2009"
+channels = 2
+chips = 2
+blocks = 96
+controllers = "none"
+[ftl]
+over-provisioning = "{spare}%"
+{ftl}
+"#,
         ));
         let expected = resolved.family.expected_write_amplification().expect("a closed form");
         let mut ssd = Ssd::<Stamp>::new(&resolved, 1);

@@ -14,11 +14,11 @@ const UNIT: u64 = 8;
 /// Dies of a TLC part that reads its page types in 35, 49 and 66 us.
 fn drive(dies: u32, placement: &PlacementSpec) -> Ssd<Stamp> {
     let text = format!(
-        "name = \"word-lines\"\n\
-         flash = {{ part = \"sk-hynix-176l-tlc\", channels = {dies}, chips = 1, blocks = 20, pages = 12, \
-         controllers = \"none\" }}\n\
-         ftl = {{ map-unit = \"4KiB\", over-provisioning = \"40%\" }}\n\
-         host = {{ queue-depth = 128 }}\n"
+        r#"name = "word-lines"
+flash = {{ part = "sk-hynix-176l-tlc", channels = {dies}, chips = 1, blocks = 20, pages = 12, controllers = "none" }}
+ftl = {{ map-unit = "4KiB", over-provisioning = "40%" }}
+host = {{ queue-depth = 128 }}
+"#
     );
     let mut spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
     spec.ftl.placement = placement.clone();

@@ -47,7 +47,17 @@ pub(crate) const DEVICES: [(&str, &str); 9] = [
 /// The device file of an entry of [`DEVICES`].
 pub(crate) fn described((name, ftl): (&str, &str)) -> String {
     format!(
-        "name = \"{name}\"\n[flash]\npart = \"K9K8G08U0M\"\nchannels = 2\nchips = 1\nplanes = 1\nblocks = 32\n\
-         pages = 8\n[ftl]\nover-provisioning = \"60%\"\n{ftl}\n"
+        r#"name = "{name}"
+[flash]
+part = "K9K8G08U0M"
+channels = 2
+chips = 1
+planes = 1
+blocks = 32
+pages = 8
+[ftl]
+over-provisioning = "60%"
+{ftl}
+"#
     )
 }

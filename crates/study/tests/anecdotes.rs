@@ -38,12 +38,20 @@ fn run(session: Session<'_>, workload: &WorkloadFile, pacing: Option<Pacing>) ->
     outcome.first().summary()
 }
 
-const PAGES: &str = "name = \"pages\"\n\
-    flash = { part = \"dirik-2009\", channels = 4, chips = 2, blocks = 128, pages = 64, controllers = \"none\" }\n\
-    host = { queue-depth = 64 }\nftl = { over-provisioning = \"12%\" }\n";
+const PAGES: &str = r#"name = "pages"
+flash = { part = "dirik-2009", channels = 4, chips = 2, blocks = 128, pages = 64, controllers = "none" }
+host = { queue-depth = 64 }
+ftl = { over-provisioning = "12%" }
+"#;
 
-const WRITES: &str = "name = \"writes\"\nrequests = 10_000_000\narrivals = { kind = \"closed\", depth = 32 }\n\
-    [[stream]]\nreads = \"0%\"\nsizes = [{ size = \"2KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+const WRITES: &str = r#"name = "writes"
+requests = 10_000_000
+arrivals = { kind = "closed", depth = 32 }
+[[stream]]
+reads = "0%"
+sizes = [{ size = "2KiB" }]
+address = { pattern = "uniform" }
+"#;
 
 /// The wrong conclusion: "Depth 64 has a tenth less write amplification than depth 32."
 #[test]
@@ -81,13 +89,21 @@ fn depth_does_not_change_write_amplification_once_it_is_measured_long_enough() {
     assert!(a.half_width < 0.05 * a.mean && b.half_width < 0.05 * b.mean, "{a} and {b}");
 }
 
-const BUFFERED: &str = "name = \"buffered\"\n\
-    flash = { part = \"sk-hynix-176l-tlc\", channels = 4, chips = 1, blocks = 26, pages = 96, controllers = \"none\", \
-    arbitration = { commands = \"read-first\" } }\nhost = { link = \"sata-600\", queue-depth = 64 }\n\
-    buffer = { size = \"4MiB\" }\nftl = { map-unit = \"4KiB\", capacity = \"500MiB\" }\n";
+const BUFFERED: &str = r#"name = "buffered"
+flash = { part = "sk-hynix-176l-tlc", channels = 4, chips = 1, blocks = 26, pages = 96, controllers = "none", arbitration = { commands = "read-first" } }
+host = { link = "sata-600", queue-depth = 64 }
+buffer = { size = "4MiB" }
+ftl = { map-unit = "4KiB", capacity = "500MiB" }
+"#;
 
-const MIXED: &str = "name = \"mixed\"\nrequests = 10_000_000\narrivals = { kind = \"poisson\", rate = \"20k/s\" }\n\
-    [[stream]]\nreads = \"60%\"\nsizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+const MIXED: &str = r#"name = "mixed"
+requests = 10_000_000
+arrivals = { kind = "poisson", rate = "20k/s" }
+[[stream]]
+reads = "60%"
+sizes = [{ size = "4KiB" }]
+address = { pattern = "uniform" }
+"#;
 
 /// The wrong conclusion: "Reads first keep the p99.9 of reads below 2 ms."
 #[test]

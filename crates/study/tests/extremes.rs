@@ -260,12 +260,18 @@ fn run_on(resolved: &ResolvedDevice, drive: &mut impl Drive<()>) {
     assert!(drive.counters().at < Time::MAX);
 }
 
-const PART: &str = "name = 'p'\nsource = ''\ncell = 'mlc'\nendurance = 10000\ninitial_bad_blocks = '2%'\ncost_per_gib = 1.0\n\
-    geometry = { page = '2KiB', spare = '64B', pages_per_block = 16, blocks_per_plane = 32, planes_per_die = 1, dies_per_chip = 1 }\n\
-    timing = { read = ['25us'], program = ['200us'], erase = '1500us', cache_read_copy = '3us', cache_program_copy = '3us', one_shot = 1 }\n\
-    bus = { rate = '40MB/s', command = '1us', transfer_spare = true }\n\
-    features = { multi_plane = false, cache_read = true, cache_program = true, copy_back = true }\n\
-    electrical = { voltage = '3.3V', read_current = '15mA', program_current = '15mA', erase_current = '15mA', bus_pj_per_byte = 5.0, idle_current = '1mA', further_plane = '50%' }\n";
+const PART: &str = r"name = 'p'
+source = ''
+cell = 'mlc'
+endurance = 10000
+initial_bad_blocks = '2%'
+cost_per_gib = 1.0
+geometry = { page = '2KiB', spare = '64B', pages_per_block = 16, blocks_per_plane = 32, planes_per_die = 1, dies_per_chip = 1 }
+timing = { read = ['25us'], program = ['200us'], erase = '1500us', cache_read_copy = '3us', cache_program_copy = '3us', one_shot = 1 }
+bus = { rate = '40MB/s', command = '1us', transfer_spare = true }
+features = { multi_plane = false, cache_read = true, cache_program = true, copy_back = true }
+electrical = { voltage = '3.3V', read_current = '15mA', program_current = '15mA', erase_current = '15mA', bus_pj_per_byte = 5.0, idle_current = '1mA', further_plane = '50%' }
+";
 
 const SLC_MODE: &str = "slc_mode = { read = '10us', program = '90us', endurance = 20000 }\n";
 
@@ -281,9 +287,25 @@ fn every_number_of_a_device_is_refused_or_runs() {
     };
     let costs = "costs = { custom = { packet = '1ns', tag = '1ns', victim = '1ns', entry = '1ns', list = '1ns', issue = \
                  '1ns', scan = '1ns', command = '1ns' } }";
-    let hydra = "name = 'x'\n[flash]\npart = 'K9K8G08U0M'\nchannels = 1\nblocks = 32\npages = 16\nchips = 4\ngang = 2\nwidth = 16\n\
-                 controllers = { background = 2 }\n[ftl]\nkind = 'hydra'\nover-provisioning = '70%'\nhydra = { chips = 2, processor = \
-                 {} }\nwear = {}\n[buffer]\nsize = '256KiB'\npolicy = 'superblock'\n";
+    let hydra = r"name = 'x'
+[flash]
+part = 'K9K8G08U0M'
+channels = 1
+blocks = 32
+pages = 16
+chips = 4
+gang = 2
+width = 16
+controllers = { background = 2 }
+[ftl]
+kind = 'hydra'
+over-provisioning = '70%'
+hydra = { chips = 2, processor = {} }
+wear = {}
+[buffer]
+size = '256KiB'
+policy = 'superblock'
+";
     let queues = "host = { arbitration = 'weighted', queue = [{ weight = 2, dies = [0] }, { channels = [0] }] }";
     let channels = "host = { arbitration = 'weighted', queue = [{ weight = 3, channels = [0] }, { dies = [0] }] }";
     let slc = "slc = { part = 'K9WAG08U1A', blocks = 8, pages = 8 }";
@@ -436,9 +458,16 @@ fn every_number_of_a_device_is_refused_or_runs() {
             page(
                 "",
                 "discard = 'durable'\ngc = { start = 3, stop = 4 }",
-                "[raid]\nlevel = 'raid5'\ndrives = 3\nchunk = '8KiB'\nspares = 1\njournal = '192KiB'\nrebuild-rate = '4MB/s'\n\
-                 collection = { window = '5ms', reads-around = true }\nfailures = [{ at = '1ms', drive = 1 }]\n\
-                 kind = [{ drives = [2], set = ['ftl.over-provisioning=60%'] }]",
+                r"[raid]
+level = 'raid5'
+drives = 3
+chunk = '8KiB'
+spares = 1
+journal = '192KiB'
+rebuild-rate = '4MB/s'
+collection = { window = '5ms', reads-around = true }
+failures = [{ at = '1ms', drive = 1 }]
+kind = [{ drives = [2], set = ['ftl.over-provisioning=60%'] }]",
             ),
         ),
         (
@@ -446,8 +475,11 @@ fn every_number_of_a_device_is_refused_or_runs() {
             page(
                 "",
                 "kind = 'zns'\nzns = { dies = 1, max-active = 8 }",
-                "[translation]\nover-provisioning = '70%'\nstreams = 2\nzones-per-stream = 2\n\
-                 gc = { start = 2, stop = 3, parallel = 2, piece = '4KiB' }",
+                r"[translation]
+over-provisioning = '70%'
+streams = 2
+zones-per-stream = 2
+gc = { start = 2, stop = 3, parallel = 2, piece = '4KiB' }",
             ),
         ),
         (

@@ -16,8 +16,14 @@ use testkit::small::drive_with_endurance;
 use workload::trace::TraceOptions;
 
 /// Writes, and a read for each of them.
-const MIXED: &str = "name = \"w\"\nrequests = 100000\narrivals = { kind = \"closed\", depth = 8 }\n[[stream]]\n\
-    reads = \"50%\"\nsizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+const MIXED: &str = r#"name = "w"
+requests = 100000
+arrivals = { kind = "closed", depth = 8 }
+[[stream]]
+reads = "50%"
+sizes = [{ size = "4KiB" }]
+address = { pattern = "uniform" }
+"#;
 
 fn device(text: String) -> Device {
     let document = Document::parse(Path::new("drive.toml"), text).expect("TOML");
@@ -155,9 +161,19 @@ fn no_claim_holds_at_a_point_where_requests_fail() {
     std::fs::write(dir.path().join("w.toml"), MIXED).expect("written");
     let judged = |head: &str, expectation: &str| {
         let text = format!(
-            "name = \"s\"\n{head}device = \"worn.toml\"\nworkload = \"w.toml\"\nrun = {{ limit = 60000 }}\n[[axis]]\n\
-             name = \"drive\"\npoint = [ {{ at = \"worn\" }}, {{ at = \"fresh\", device = \"fresh.toml\" }} ]\n\
-             [[claim]]\nid = \"W\"\nsays = \"it is so\"\n[[claim.expect]]\n{expectation}\n"
+            r#"name = "s"
+{head}device = "worn.toml"
+workload = "w.toml"
+run = {{ limit = 60000 }}
+[[axis]]
+name = "drive"
+point = [ {{ at = "worn" }}, {{ at = "fresh", device = "fresh.toml" }} ]
+[[claim]]
+id = "W"
+says = "it is so"
+[[claim.expect]]
+{expectation}
+"#
         );
         let document = Document::parse(&dir.path().join("s.toml"), text).expect("TOML");
         let plan = Plan::new(&document).unwrap_or_else(|faults| panic!("{faults}"));

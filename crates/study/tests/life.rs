@@ -11,12 +11,24 @@ use testkit::small::drive_with_endurance;
 use workload::trace::TraceOptions;
 
 /// Random writes of single pages, one after another, so that the drive pads much and still levels wear.
-const WRITES: &str = "name = \"writes\"\nrequests = 10\narrivals = { kind = \"closed\", depth = 16 }\n[[stream]]\n\
-    reads = \"0%\"\nsizes = [{ size = \"64KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+const WRITES: &str = r#"name = "writes"
+requests = 10
+arrivals = { kind = "closed", depth = 16 }
+[[stream]]
+reads = "0%"
+sizes = [{ size = "64KiB" }]
+address = { pattern = "uniform" }
+"#;
 
 /// A write of 1 MiB every 20 days.
-const DIARY: &str = "name = \"diary\"\nrequests = 10\narrivals = { kind = \"fixed\", rate = \"0.0000005787037037/s\" }\n\
-    [[stream]]\nreads = \"0%\"\nsizes = [{ size = \"1MiB\" }]\naddress = { pattern = \"uniform\" }\n";
+const DIARY: &str = r#"name = "diary"
+requests = 10
+arrivals = { kind = "fixed", rate = "0.0000005787037037/s" }
+[[stream]]
+reads = "0%"
+sizes = [{ size = "1MiB" }]
+address = { pattern = "uniform" }
+"#;
 
 fn device(text: &str) -> Device {
     let document = Document::parse(std::path::Path::new("d.toml"), text.to_owned()).expect("TOML");

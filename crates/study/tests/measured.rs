@@ -8,9 +8,10 @@ use study::plan::RunSpec;
 use study::session::{Outcome, Session};
 use workload::trace::TraceOptions;
 
-const DEVICE: &str = "name = \"d\"\n\
-    flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16 }\n\
-    ftl = { over-provisioning = \"40%\" }\n";
+const DEVICE: &str = r#"name = "d"
+flash = { part = "dirik-2009", channels = 2, chips = 2, blocks = 40, pages = 16 }
+ftl = { over-provisioning = "40%" }
+"#;
 
 fn run(workload: &WorkloadFile, spec: &str) -> Outcome {
     let document = Document::parse(Path::new("d.toml"), DEVICE.to_owned()).expect("TOML");

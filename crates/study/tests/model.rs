@@ -124,8 +124,14 @@ fn results() -> Digest {
 }
 
 /// An open load that exceeds the drive, so that the result has an overload.
-const OVERLOAD: &str = "name = \"too many\"\nrequests = 2_000\narrivals = { kind = \"fixed\", rate = \"5M/s\" }\n\
-    [[stream]]\nreads = \"100%\"\nsizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+const OVERLOAD: &str = r#"name = "too many"
+requests = 2_000
+arrivals = { kind = "fixed", rate = "5M/s" }
+[[stream]]
+reads = "100%"
+sizes = [{ size = "4KiB" }]
+address = { pattern = "uniform" }
+"#;
 
 fn overloaded() -> Summary {
     let device = catalogue::device(Path::new("demo")).and_then(|of| catalogue::device_from(&of));
@@ -158,9 +164,14 @@ fn replayed() -> Summary {
 }
 
 /// Writes that mostly go to a tenth of a full drive, which levels wear at small differences.
-const HOT: &str = "name = \"hot\"\nrequests = 150_000\narrivals = { kind = \"closed\", depth = 8 }\n\
-    [[stream]]\nreads = \"0%\"\nsizes = [{ size = \"4KiB\" }]\n\
-    address = { pattern = \"hot-cold\", hot_space = \"10%\", hot_access = \"95%\" }\n";
+const HOT: &str = r#"name = "hot"
+requests = 150_000
+arrivals = { kind = "closed", depth = 8 }
+[[stream]]
+reads = "0%"
+sizes = [{ size = "4KiB" }]
+address = { pattern = "hot-cold", hot_space = "10%", hot_access = "95%" }
+"#;
 
 /// The result of the writes that level wear.
 fn levelled() -> Summary {

@@ -14,9 +14,23 @@ use workload::trace::TraceOptions;
 
 fn device(order: &str) -> Device {
     let text = format!(
-        "name = \"small\"\n[flash]\npart = \"sk-hynix-176l-tlc\"\nchannels = 4\nchips = 1\nblocks = 26\npages = 96\n\
-         controllers = \"none\"\n{order}[host]\nlink = \"sata-600\"\nqueue-depth = 64\n[buffer]\nsize = \"4MiB\"\n\
-         [ftl]\nmap-unit = \"4KiB\"\ncapacity = \"500MiB\"\n"
+        r#"name = "small"
+[flash]
+part = "sk-hynix-176l-tlc"
+channels = 4
+chips = 1
+blocks = 26
+pages = 96
+controllers = "none"
+{order}[host]
+link = "sata-600"
+queue-depth = 64
+[buffer]
+size = "4MiB"
+[ftl]
+map-unit = "4KiB"
+capacity = "500MiB"
+"#
     );
     let document = Document::parse(Path::new("small.toml"), text).expect("TOML");
     catalogue::device_from(&document).unwrap_or_else(|faults| panic!("{faults}"))

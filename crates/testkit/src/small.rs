@@ -8,30 +8,62 @@ use workload::{Arrival, Pacing};
 use crate::{FixedDrive, List};
 
 /// A study of a small drive along one axis; tests append claims.
-pub const STUDY: &str = "name = \"s\"\ndevice = \"dirik-1x1\"\nworkload = \"dirik-wd\"\nseeds = [1, 2]\n\
-    run = { precondition = [\"preload:26KiB:8MiB\"], limit = 150 }\n\
-    set = { device = { flash = { size = \"64MiB\" } }, workload = { stream = [{ reads = \"50%\", \
-    region = { size = \"8MiB\" }, sizes = [{ size = \"4KiB\" }], address = { pattern = \"uniform\" } }] } }\n\
-    metrics = [\"read.mean\", \"write.mean\"]\n\
-    [[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [1, 2, 4]\n";
+pub const STUDY: &str = r#"name = "s"
+device = "dirik-1x1"
+workload = "dirik-wd"
+seeds = [1, 2]
+run = { precondition = ["preload:26KiB:8MiB"], limit = 150 }
+set = { device = { flash = { size = "64MiB" } }, workload = { stream = [{ reads = "50%", region = { size = "8MiB" }, sizes = [{ size = "4KiB" }], address = { pattern = "uniform" } }] } }
+metrics = ["read.mean", "write.mean"]
+[[axis]]
+name = "banks"
+key = "device.flash.chips"
+values = [1, 2, 4]
+"#;
 
 /// Claims for [`STUDY`], of which one holds.
-pub const CLAIMS: &str = "[[claim]]\nid = \"B2\"\nsays = \"banks help\"\n\
-    [[claim.expect]]\nmetric = \"mean\"\nmonotonic = { along = \"banks\", direction = \"falls\" }\n\
-    [[claim]]\nid = \"B1\"\nsays = \"banks do harm\"\n\
-    [[claim.expect]]\nmetric = \"mean\"\nmonotonic = { along = \"banks\", direction = \"rises\" }\n\
-    [[claim.expect]]\nmetric = \"mean\"\nknown = \"they do not\"\n\
-    monotonic = { along = \"banks\", direction = \"rises\" }\n";
+pub const CLAIMS: &str = r#"[[claim]]
+id = "B2"
+says = "banks help"
+[[claim.expect]]
+metric = "mean"
+monotonic = { along = "banks", direction = "falls" }
+[[claim]]
+id = "B1"
+says = "banks do harm"
+[[claim.expect]]
+metric = "mean"
+monotonic = { along = "banks", direction = "rises" }
+[[claim.expect]]
+metric = "mean"
+known = "they do not"
+monotonic = { along = "banks", direction = "rises" }
+"#;
 
 /// Writes the file of a small page-mapped drive whose blocks wear out after this number of erases; its last table is
 /// `[ftl]`.
 #[must_use]
 pub fn drive_with_endurance(name: &str, endurance: u32) -> String {
     format!(
-        "name = \"{name}\"\n[flash]\nchannels = 2\nchips = 1\ncontrollers = \"none\"\nfaults = {{ wear-out = true }}\n\
-         [flash.custom-part]\nlike = \"sk-hynix-176l-tlc\"\nname = \"small\"\nendurance = {endurance}\n\
-         [flash.custom-part.geometry]\nblocks_per_plane = 24\npages_per_block = 24\n[host]\nqueue-depth = 32\n\
-         [ftl]\nmap-unit = \"4KiB\"\ncapacity = \"48MiB\"\n"
+        r#"name = "{name}"
+[flash]
+channels = 2
+chips = 1
+controllers = "none"
+faults = {{ wear-out = true }}
+[flash.custom-part]
+like = "sk-hynix-176l-tlc"
+name = "small"
+endurance = {endurance}
+[flash.custom-part.geometry]
+blocks_per_plane = 24
+pages_per_block = 24
+[host]
+queue-depth = 32
+[ftl]
+map-unit = "4KiB"
+capacity = "48MiB"
+"#
     )
 }
 
@@ -72,8 +104,13 @@ fn closed(depth: u32, count: u64, io: impl Fn(u64) -> Io) -> List {
 #[must_use]
 pub fn with_log_blocks() -> (Ssd<()>, List) {
     let drive = filled(
-        "name = \"logged\"\nflash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 20, pages = 8 }\n\
-         [ftl]\nkind = \"fast\"\nover-provisioning = \"40%\"\nlog = { blocks = 6 }\n",
+        r#"name = "logged"
+flash = { part = "dirik-2009", channels = 2, chips = 2, blocks = 20, pages = 8 }
+[ftl]
+kind = "fast"
+over-provisioning = "40%"
+log = { blocks = 6 }
+"#,
     );
     let io = |i: u64| Io::new(IoKind::Write, Lba::new(i * 619 % 380 * 4), Sectors::new(4));
     (drive, closed(4, 2_000, io))
@@ -83,10 +120,14 @@ pub fn with_log_blocks() -> (Ssd<()>, List) {
 #[must_use]
 pub fn with_slc() -> (Ssd<()>, List) {
     let drive = filled(
-        "name = \"slc-mlc\"\n\
-         flash = { part = \"dirik-2009\", channels = 1, chips = 1, blocks = 64, pages = 16, planes = 1 }\n\
-         slc = { part = \"dirik-2009\", blocks = 16, pages = 16 }\n[ftl]\nkind = \"chang\"\n\
-         over-provisioning = \"40%\"\nchang = { throttle = false }\n",
+        r#"name = "slc-mlc"
+flash = { part = "dirik-2009", channels = 1, chips = 1, blocks = 64, pages = 16, planes = 1 }
+slc = { part = "dirik-2009", blocks = 16, pages = 16 }
+[ftl]
+kind = "chang"
+over-provisioning = "40%"
+chang = { throttle = false }
+"#,
     );
     let io = |i: u64| {
         let (start, sectors) = if i.is_multiple_of(8) { (i * 619 % 500, 64) } else { (i * 37 % 20 * 10, 4) };
@@ -99,8 +140,13 @@ pub fn with_slc() -> (Ssd<()>, List) {
 #[must_use]
 pub fn with_map(map: &str) -> (Ssd<()>, List) {
     let mut drive = filled(&format!(
-        "name = \"mapped\"\nflash = {{ part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16 }}\n\
-         [ftl]\nmap-unit = \"1KiB\"\nover-provisioning = \"60%\"\nmap = {map}\n"
+        r#"name = "mapped"
+flash = {{ part = "dirik-2009", channels = 2, chips = 2, blocks = 40, pages = 16 }}
+[ftl]
+map-unit = "1KiB"
+over-provisioning = "60%"
+map = {map}
+"#
     ));
     drive.precondition(Precondition::RandomOverwrite(1.0), &mut |_, _| {});
     // Requests of one mapping unit are spread over the drive, and each unit is read long after it was written.
@@ -114,9 +160,22 @@ pub fn with_map(map: &str) -> (Ssd<()>, List) {
 #[must_use]
 pub fn with_errors() -> (Ssd<()>, List) {
     let mut drive = filled(
-        "name = \"with errors\"\n[flash]\nchannels = 1\nchips = 2\nblocks = 40\npages = 15\ncontrollers = \"none\"\n\
-         ecc = { decode = { rate = \"200MB/s\", latency = \"5us\" }, hard-limit = 176 }\nerrors = { cycles = 2_200 }\n\
-         [flash.custom-part]\nlike = \"tlc-72l\"\nname = \"small\"\n[ftl]\nmap-unit = \"4KiB\"\nover-provisioning = \"60%\"\n",
+        r#"name = "with errors"
+[flash]
+channels = 1
+chips = 2
+blocks = 40
+pages = 15
+controllers = "none"
+ecc = { decode = { rate = "200MB/s", latency = "5us" }, hard-limit = 176 }
+errors = { cycles = 2_200 }
+[flash.custom-part]
+like = "tlc-72l"
+name = "small"
+[ftl]
+map-unit = "4KiB"
+over-provisioning = "60%"
+"#,
     );
     drive.age(Age::from_days(5), Temperature::from_celsius(40));
     let io = |i: u64| {
@@ -133,9 +192,18 @@ pub fn with_errors() -> (Ssd<()>, List) {
 #[must_use]
 pub fn suspending() -> (Ssd<()>, List) {
     let mut drive = filled(
-        "name = \"suspending\"\n[flash]\npart = \"dirik-2009\"\nchannels = 1\nchips = 2\nblocks = 40\npages = 16\n\
-         controllers = \"none\"\nsuspend = { program-time = \"5us\", erase-time = \"20us\" }\n\
-         [ftl]\nover-provisioning = \"60%\"\n",
+        r#"name = "suspending"
+[flash]
+part = "dirik-2009"
+channels = 1
+chips = 2
+blocks = 40
+pages = 16
+controllers = "none"
+suspend = { program-time = "5us", erase-time = "20us" }
+[ftl]
+over-provisioning = "60%"
+"#,
     );
     drive.precondition(Precondition::RandomOverwrite(1.0), &mut |_, _| {});
     let io =

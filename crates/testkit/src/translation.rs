@@ -118,8 +118,11 @@ pub fn draw(rng: &mut Rng) -> TranslationSetting {
     let (streams, zones) = (1 + rng.below(3), 1 + rng.below(2));
     let (start, parallel) = (1 + rng.below(2), 1 + rng.below(6));
     let translation = format!(
-        "over-provisioning = \"70%\"\nstreams = {streams}\nzones-per-stream = {zones}\ncommand = \"{command}\"\n\
-         gc = {{ victim = \"{victim}\", start = {start}, stop = {}, parallel = {parallel}, piece = \"{}KiB\" }}",
+        r#"over-provisioning = "70%"
+streams = {streams}
+zones-per-stream = {zones}
+command = "{command}"
+gc = {{ victim = "{victim}", start = {start}, stop = {}, parallel = {parallel}, piece = "{}KiB" }}"#,
         start + 1 + rng.below(2),
         4 << rng.below(4),
     );

@@ -100,9 +100,11 @@ fn judge(name: &str, along: &[(u64, Cost)]) {
 /// Counts on a drive of 2,048 blocks of sixteen pages with a log-block FTL.
 fn log_blocks(kind: &str, blocks: u64, depth: u64) -> Cost {
     let text = format!(
-        "name = 'g'\nflash = {{ part = 'K9XXG08', channels = 2, chips = 2, dies = 1, planes = 1, blocks = 512, \
-         pages = 16, controllers = 'per-channel' }}\nhost = {{ queue-depth = {depth}, link = 'none' }}\n\
-         ftl = {{ kind = '{kind}', over-provisioning = '60%', log = {{ blocks = {blocks} }} }}\n"
+        r"name = 'g'
+flash = {{ part = 'K9XXG08', channels = 2, chips = 2, dies = 1, planes = 1, blocks = 512, pages = 16, controllers = 'per-channel' }}
+host = {{ queue-depth = {depth}, link = 'none' }}
+ftl = {{ kind = '{kind}', over-provisioning = '60%', log = {{ blocks = {blocks} }} }}
+"
     );
     let state = [Precondition::Fill, Precondition::RandomOverwrite(0.3)];
     count(drive(&text, &state), IoKind::Write, depth, 1500)
@@ -141,8 +143,11 @@ fn hydra_does_no_more_for_a_write_on_a_larger_drive() {
 fn the_host_side_does_no_more_for_a_write_at_a_greater_depth() {
     let at = |depth| {
         let text = format!(
-            "name = 'g'\nflash = {{ part = 'FMMU-V2', channels = 4, chips = 4, blocks = 64, multi-plane = false }}\n\
-             host = {{ queue-depth = {depth} }}\nftl = {{ map-unit = '4KiB', over-provisioning = '28%' }}\n"
+            r"name = 'g'
+flash = {{ part = 'FMMU-V2', channels = 4, chips = 4, blocks = 64, multi-plane = false }}
+host = {{ queue-depth = {depth} }}
+ftl = {{ map-unit = '4KiB', over-provisioning = '28%' }}
+"
         );
         (depth, count(drive(&text, &[]), IoKind::Write, depth, 2 * depth.max(8192)))
     };
@@ -162,9 +167,11 @@ fn software_map_units_do_no_more_for_a_question_when_more_wait() {
     ] {
         let at = |outstanding| {
             let text = format!(
-                "name = 'g'\nflash = {{ part = 'FMMU-V2-page', channels = 4, chips = 4, blocks = 48 }}\nhost = {{ queue-depth = 512 }}\n\
-                     ftl = {{ map-unit = '4KiB', over-provisioning = '50%', map = {{ kind = '{kind}', cores = 1, \
-                     outstanding = {outstanding}, write-buffers = 512, cmt = '32KiB'{ctp} }} }}\n"
+                r"name = 'g'
+flash = {{ part = 'FMMU-V2-page', channels = 4, chips = 4, blocks = 48 }}
+host = {{ queue-depth = 512 }}
+ftl = {{ map-unit = '4KiB', over-provisioning = '50%', map = {{ kind = '{kind}', cores = 1, outstanding = {outstanding}, write-buffers = 512, cmt = '32KiB'{ctp} }} }}
+"
             );
             (outstanding, count(drive(&text, &[Precondition::Fill]), io, 512, 4000))
         };
@@ -179,9 +186,11 @@ fn a_page_map_does_no_more_for_a_write_with_more_chips_or_queues() {
     let part = "custom-part = { like = 'FMMU-V2', bus = { command = '0ns' } }";
     let at = |channels: u64, chips: u64, queues: u64| {
         let text = format!(
-            "name = 'g'\nflash = {{ {part}, channels = {channels}, chips = {chips}, blocks = 64, pages = 16, \
-             multi-plane = false }}\nhost = {{ queue-depth = 128, queues = {queues} }}\n\
-             ftl = {{ map-unit = '4KiB', over-provisioning = '28%' }}\n"
+            r"name = 'g'
+flash = {{ {part}, channels = {channels}, chips = {chips}, blocks = 64, pages = 16, multi-plane = false }}
+host = {{ queue-depth = 128, queues = {queues} }}
+ftl = {{ map-unit = '4KiB', over-provisioning = '28%' }}
+"
         );
         let state = [Precondition::Fill, Precondition::RandomOverwrite(0.5)];
         (channels * chips * queues, count(drive(&text, &state), IoKind::Write, 128, 4000))
@@ -194,9 +203,12 @@ fn a_page_map_does_no_more_for_a_write_with_more_chips_or_queues() {
 fn a_full_buffer_does_no_more_for_a_write_with_more_chips_or_a_larger_buffer() {
     let at = |channels: u64, chips: u64, buffer: u64| {
         let text = format!(
-            "name = 'g'\nflash = {{ part = 'FMMU-V2', channels = {channels}, chips = {chips}, blocks = 64, pages = 16, \
-             multi-plane = false }}\nhost = {{ queue-depth = 128 }}\nbuffer = {{ size = '{buffer}MiB' }}\n\
-             ftl = {{ map-unit = '4KiB', over-provisioning = '28%' }}\n"
+            r"name = 'g'
+flash = {{ part = 'FMMU-V2', channels = {channels}, chips = {chips}, blocks = 64, pages = 16, multi-plane = false }}
+host = {{ queue-depth = 128 }}
+buffer = {{ size = '{buffer}MiB' }}
+ftl = {{ map-unit = '4KiB', over-provisioning = '28%' }}
+"
         );
         let state = [Precondition::Fill, Precondition::RandomOverwrite(0.5)];
         let requests = 2 * (buffer << 20) / 4096 + 4000;
@@ -214,8 +226,11 @@ fn capacity(blocks: u64) -> (u64, Cost) {
     part.name = "large pages".into();
     part.geometry.page = Bytes::new(PAGE);
     let text = format!(
-        "name = 'g'\nflash = {{ part = 'FMMU-V2', channels = 4, chips = 4, blocks = {blocks}, multi-plane = false }}\n\
-         host = {{ queue-depth = 32 }}\nftl = {{ map-unit = '32KiB', over-provisioning = '28%' }}\n"
+        r"name = 'g'
+flash = {{ part = 'FMMU-V2', channels = 4, chips = 4, blocks = {blocks}, multi-plane = false }}
+host = {{ queue-depth = 32 }}
+ftl = {{ map-unit = '32KiB', over-provisioning = '28%' }}
+"
     );
     let mut spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
     (spec.flash.part, spec.flash.custom_part) = (None, Some(part.into()));
@@ -243,9 +258,11 @@ fn a_page_map_does_no_more_for_a_write_on_a_drive_of_8_tib() {
 fn fmmu_does_no_more_for_a_request_with_more_under_way_or_a_larger_map() {
     let at = |kind, depth: u64, blocks: u64| {
         let text = format!(
-            "name = 'g'\nflash = {{ part = 'FMMU-V2-page', channels = 4, chips = 4, blocks = {blocks}, pages = 64 }}\n\
-             host = {{ queue-depth = {depth} }}\n\
-             ftl = {{ map-unit = '4KiB', over-provisioning = '50%', map = {{ kind = 'fmmu' }} }}\n"
+            r"name = 'g'
+flash = {{ part = 'FMMU-V2-page', channels = 4, chips = 4, blocks = {blocks}, pages = 64 }}
+host = {{ queue-depth = {depth} }}
+ftl = {{ map-unit = '4KiB', over-provisioning = '50%', map = {{ kind = 'fmmu' }} }}
+"
         );
         count(drive(&text, &[Precondition::Fill]), kind, depth, 3000)
     };
@@ -271,9 +288,11 @@ fn chang_does_no_more_for_a_write_on_a_larger_drive() {
 /// Returns the cost of a write of 4 KiB to zones with this number of pages of a die, one zone after the other.
 fn zone_writes(pages: u64) -> (u64, Cost) {
     let text = format!(
-        "name = 'g'\nflash = {{ part = 'FMMU-V2', channels = 2, chips = 2, blocks = 64, pages = {pages}, multi-plane = false }}\n\
-         host = {{ queue-depth = 16 }}\n\
-         ftl = {{ kind = 'zns', map-unit = '4KiB', over-provisioning = '40%', zns = {{ max-active = 4 }} }}\n"
+        r"name = 'g'
+flash = {{ part = 'FMMU-V2', channels = 2, chips = 2, blocks = 64, pages = {pages}, multi-plane = false }}
+host = {{ queue-depth = 16 }}
+ftl = {{ kind = 'zns', map-unit = '4KiB', over-provisioning = '40%', zns = {{ max-active = 4 }} }}
+"
     );
     let mut drive = drive(&text, &[]);
     let shape = drive.resolved().zones.expect("zones");
@@ -304,8 +323,11 @@ fn a_write_to_a_zone_costs_no_more_in_a_larger_zone() {
 
 fn flows(flows: u64, pacing: Pacing) -> Cost {
     const REQUESTS: u64 = 8192;
-    let text = "name = 'g'\nflash = { part = 'FMMU-V2', channels = 2, chips = 2, blocks = 32, pages = 16 }\n\
-                host = { queue-depth = 128 }\nftl = { map-unit = '4KiB', over-provisioning = '28%' }\n";
+    let text = r"name = 'g'
+flash = { part = 'FMMU-V2', channels = 2, chips = 2, blocks = 32, pages = 16 }
+host = { queue-depth = 128 }
+ftl = { map-unit = '4KiB', over-provisioning = '28%' }
+";
     let mut drive = drive(text, &[Precondition::Fill]);
     let units = drive.capacity().get() / UNIT;
     let mut rng = Rng::stream(1, "growth.flows");

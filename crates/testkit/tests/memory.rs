@@ -167,8 +167,18 @@ fn block_and_log_block_ftls_take_the_memory_they_predict() {
 
 #[test]
 fn hydra_takes_the_memory_it_predicts() {
-    let hydra = "name = 'h'\n[flash]\npart = 'K9K8G08U0M'\nchannels = 1\nchips = 8\nblocks = 256\ngang = 4\nwidth = 32\n\
-                 [ftl]\nkind = 'hydra'\nover-provisioning = '25%'\n";
+    let hydra = r"name = 'h'
+[flash]
+part = 'K9K8G08U0M'
+channels = 1
+chips = 8
+blocks = 256
+gang = 4
+width = 32
+[ftl]
+kind = 'hydra'
+over-provisioning = '25%'
+";
     compare("hydra", hydra, 100);
     compare("hydra-buffer", &format!("{hydra}[buffer]\nsize = '16MiB'\npolicy = 'superblock'\nflush = 'log'\n"), 500);
 }
@@ -225,8 +235,10 @@ fn a_prediction_beyond_any_memory_allocates_nothing() {
         ("channels = 1, chips = 1, blocks = 8000000, pages = 64, planes = 1 }\n", 1 << 32),
         ("channels = 16, chips = 8, blocks = 16384, pages = 512, planes = 2 }\n", 1 << 33),
         (
-            "channels = 1, chips = 1, blocks = 64, pages = 16, planes = 1 }\nftl = { over-provisioning = '40%' }\n\
-             buffer = { size = '1TiB' }\n",
+            r"channels = 1, chips = 1, blocks = 64, pages = 16, planes = 1 }
+ftl = { over-provisioning = '40%' }
+buffer = { size = '1TiB' }
+",
             1 << 34,
         ),
     ] {

@@ -55,10 +55,24 @@ impl Bank {
         let Self { mbps, cache, gang, pages } = self;
         let blocks = 16 + 2 * (OLD + written * u64::from(gang)) / u64::from(pages * gang);
         let text = format!(
-            "name = \"bank\"\n[flash]\npart = \"dirik-2009\"\nchannels = 1\nchips = 1\ngang = {gang}\nblocks = {blocks}\n\
-             pages = {pages}\nlane-rate = \"{mbps}MB/s\"\ncache-mode = {cache}\ncontrollers = \"per-die\"\n\
-             arbitration = {{ commands = \"{order}\" }}\n[host]\nqueue-depth = 32768\nlink = \"none\"\n\
-             [ftl]\ncapacity = \"{}KiB\"\n",
+            r#"name = "bank"
+[flash]
+part = "dirik-2009"
+channels = 1
+chips = 1
+gang = {gang}
+blocks = {blocks}
+pages = {pages}
+lane-rate = "{mbps}MB/s"
+cache-mode = {cache}
+controllers = "per-die"
+arbitration = {{ commands = "{order}" }}
+[host]
+queue-depth = 32768
+link = "none"
+[ftl]
+capacity = "{}KiB"
+"#,
             2 * (OLD + written)
         );
         let spec: Spec = toml::from_str(&text).expect("a device");

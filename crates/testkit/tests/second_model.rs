@@ -111,10 +111,23 @@ impl Organisation {
         let written = 2 * OLD + REQUESTS as u64 * LONGEST;
         let blocks = 12 + 4 * written / u64::from(64 * channels * banks * gang);
         let text = format!(
-            "name = \"second\"\n[flash]\nchannels = {channels}\nchips = {banks}\ngang = {gang}\nblocks = {blocks}\n\
-             lane-rate = \"{mbps}MB/s\"\ncache-mode = {}\ncontrollers = \"per-die\"\n\
-             arbitration = {{ bus = \"fifo\" }}\n[host]\nqueue-depth = {}\nlink = {}\n\
-             [ftl]\ncapacity = \"{}KiB\"\nplacement = {{ policy = \"request-round-robin\" }}\n",
+            r#"name = "second"
+[flash]
+channels = {channels}
+chips = {banks}
+gang = {gang}
+blocks = {blocks}
+lane-rate = "{mbps}MB/s"
+cache-mode = {}
+controllers = "per-die"
+arbitration = {{ bus = "fifo" }}
+[host]
+queue-depth = {}
+link = {}
+[ftl]
+capacity = "{}KiB"
+placement = {{ policy = "request-round-robin" }}
+"#,
             self.cache,
             self.places,
             self.link.toml(),

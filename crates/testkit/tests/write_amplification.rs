@@ -12,8 +12,16 @@ const BLOCKS: f64 = 512.0;
 
 fn measured(over_provisioning: f64, victim: &str) -> f64 {
     let text = format!(
-        "name = \"curve\"\n[flash]\npart = \"dirik-2009\"\nchannels = 1\nchips = 1\nblocks = {BLOCKS}\n\
-         [ftl]\nover-provisioning = \"{}%\"\ngc = {{ victim = {{ policy = \"{victim}\" }} }}\n",
+        r#"name = "curve"
+[flash]
+part = "dirik-2009"
+channels = 1
+chips = 1
+blocks = {BLOCKS}
+[ftl]
+over-provisioning = "{}%"
+gc = {{ victim = {{ policy = "{victim}" }} }}
+"#,
         over_provisioning * 100.0
     );
     let spec: Spec = toml::from_str(&text).expect("a device");

@@ -82,9 +82,19 @@ mod tests {
     use super::*;
     use crate::generate::{Generator, GeneratorSpec};
 
-    const TEXT: &str = "name = \"t\"\nrequests = 1000\narrivals = { kind = \"closed\", depth = 1 }\n\
-                        [[stream]]\nreads = \"50%\"\nsizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n\
-                        [[stream]]\nreads = \"0%\"\nsizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\nplacement-id = 7\n";
+    const TEXT: &str = r#"name = "t"
+requests = 1000
+arrivals = { kind = "closed", depth = 1 }
+[[stream]]
+reads = "50%"
+sizes = [{ size = "4KiB" }]
+address = { pattern = "uniform" }
+[[stream]]
+reads = "0%"
+sizes = [{ size = "4KiB" }]
+address = { pattern = "uniform" }
+placement-id = 7
+"#;
 
     fn source() -> PlacementSource<'static> {
         let spec = GeneratorSpec::from_toml(TEXT).expect("TOML");

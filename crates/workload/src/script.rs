@@ -260,8 +260,21 @@ mod tests {
 
     #[test]
     fn a_script_repeats_its_requests_in_order() {
-        let text = "name = \"s\"\nrepeat = 2\nevery = \"1ms\"\n[[request]]\nkind = \"write\"\nsize = \"2KiB\"\n\
-                    [[request]]\nat = \"5us\"\nkind = \"read\"\nstart = \"4KiB\"\nsize = \"4KiB\"\n[[request]]\nat = \"5us\"\nkind = \"flush\"\n";
+        let text = r#"name = "s"
+repeat = 2
+every = "1ms"
+[[request]]
+kind = "write"
+size = "2KiB"
+[[request]]
+at = "5us"
+kind = "read"
+start = "4KiB"
+size = "4KiB"
+[[request]]
+at = "5us"
+kind = "flush"
+"#;
         let mut script = script(text).expect("sound");
         let mut all = Vec::new();
         while let Some(Arrival { at, io, .. }) = script.next().expect("no file") {
@@ -330,8 +343,21 @@ mod tests {
 
     #[test]
     fn every_fault_of_a_script_is_found() {
-        let text = "name = \"s\"\ndepth = 0\nrepeat = 2\n[[request]]\nat = \"9us\"\nkind = \"write\"\nsize = \"1000B\"\n\
-                    [[request]]\nkind = \"read\"\nstart = \"8KiB\"\nsize = \"512B\"\n[[request]]\nkind = \"flush\"\nsize = \"1KiB\"\n";
+        let text = r#"name = "s"
+depth = 0
+repeat = 2
+[[request]]
+at = "9us"
+kind = "write"
+size = "1000B"
+[[request]]
+kind = "read"
+start = "8KiB"
+size = "512B"
+[[request]]
+kind = "flush"
+size = "1KiB"
+"#;
         let paths: Vec<_> = script(text).expect_err("faulty").into_iter().map(|fault| fault.path).collect();
         let wanted = ["request[0]", "request[1].at", "request[1]", "request[2].at", "request[2]", "depth", "every"];
         assert_eq!(paths, wanted);

@@ -423,8 +423,11 @@ mod tests {
     fn zones_are_written_in_turn_or_at_the_same_time() {
         let text = |order| {
             format!(
-                "name = 'w'\nrequests = 8\nsize = '2KiB'\nappend = true\n\
-                 zones = {{ size = '4KiB', count = 2, order = '{order}', finish = true, fill = '60%' }}"
+                r"name = 'w'
+requests = 8
+size = '2KiB'
+append = true
+zones = {{ size = '4KiB', count = 2, order = '{order}', finish = true, fill = '60%' }}"
             )
         };
         let all = |order| requests(&text(order)).expect("sound");
@@ -437,8 +440,10 @@ mod tests {
 
     #[test]
     fn zones_in_random_order_are_written_a_few_at_a_time() {
-        let text = "name = 'w'\nrequests = 400\nsize = '1KiB'\n\
-                    zones = { size = '4KiB', count = 7, order = 'random', open = 3 }";
+        let text = r"name = 'w'
+requests = 400
+size = '1KiB'
+zones = { size = '4KiB', count = 7, order = 'random', open = 3 }";
         let (mut written, mut resets, mut changes) = ([0; 7], 0, 0);
         let mut last = 0;
         for (kind, start, sectors) in requests(text).expect("sound") {
@@ -471,8 +476,10 @@ mod tests {
     fn zones_with_random_write_areas_are_opened_and_flushed() {
         let text = |more: &str| {
             format!(
-                "name = 'w'\nrequests = 9\nsize = '2KiB'\n\
-                 zones = {{ size = '8KiB', capacity = '4KiB', first = 1, zrwa = {{ window = '4KiB' }}{more} }}"
+                r"name = 'w'
+requests = 9
+size = '2KiB'
+zones = {{ size = '8KiB', capacity = '4KiB', first = 1, zrwa = {{ window = '4KiB' }}{more} }}"
             )
         };
         let cycle = [(ZoneOpenZrwa, 16, 0), (Write, 16, 4), (Write, 20, 4)];
@@ -487,8 +494,10 @@ mod tests {
 
     #[test]
     fn overwrites_stay_in_the_window_behind_the_data() {
-        let text = "name = 'w'\nrequests = 2000\nsize = '1KiB'\n\
-                    zones = { size = '16KiB', count = 2, order = 'interleaved', zrwa = { window = '3KiB', overwrites = '40%' } }";
+        let text = r"name = 'w'
+requests = 2000
+size = '1KiB'
+zones = { size = '16KiB', count = 2, order = 'interleaved', zrwa = { window = '3KiB', overwrites = '40%' } }";
         let (mut end, mut overwrites) = ([0; 2], 0);
         for (kind, start, sectors) in requests(text).expect("sound") {
             let zone = (start / 32) as usize;
@@ -507,8 +516,11 @@ mod tests {
 
     #[test]
     fn reads_find_data_of_the_same_cycle() {
-        let text = "name = 'w'\nrequests = 2000\nsize = '1KiB'\nreads = '50%'\n\
-                    zones = { size = '8KiB', count = 3, order = 'interleaved' }";
+        let text = r"name = 'w'
+requests = 2000
+size = '1KiB'
+reads = '50%'
+zones = { size = '8KiB', count = 3, order = 'interleaved' }";
         let mut written = [0; 3];
         let mut reads = 0;
         for (kind, start, sectors) in requests(text).expect("sound") {
@@ -541,12 +553,19 @@ mod tests {
 
     #[test]
     fn every_fault_of_the_description_is_found() {
-        let text = "name = 'w'\nrequests = 0\ndepth = 0\nsize = '100B'\nreads = '100%'\n\
-                    zones = { size = '8KiB', capacity = '9KiB', count = 5, fill = '0%' }";
+        let text = r"name = 'w'
+requests = 0
+depth = 0
+size = '100B'
+reads = '100%'
+zones = { size = '8KiB', capacity = '9KiB', count = 5, fill = '0%' }";
         let wanted = ["size", "requests", "depth", "zones.capacity", "zones.fill", "reads", "zones.count"];
         assert_eq!(requests(text).expect_err("faulty"), wanted);
-        let text = "name = 'w'\nrequests = 1\nsize = '8KiB'\nappend = true\n\
-                    zones = { size = '8KiB', zrwa = { window = '4KiB', overwrites = '100%' } }";
+        let text = r"name = 'w'
+requests = 1
+size = '8KiB'
+append = true
+zones = { size = '8KiB', zrwa = { window = '4KiB', overwrites = '100%' } }";
         let wanted = ["zones.zrwa.overwrites", "zones.zrwa.window", "append"];
         assert_eq!(requests(text).expect_err("faulty"), wanted);
         for table in ["order = 'random', open = 3, count = 2", "order = 'random', open = 0", "open = 1"] {

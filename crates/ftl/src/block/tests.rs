@@ -119,8 +119,12 @@ fn lengths(rig: &Rig) -> Vec<u32> {
 fn chains_are_merged_in_the_order_of_their_first_replacements_also_after_a_power_cut() {
     for cut in [false, true] {
         let mut rig = Rig::new(
-            "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 11, pages = 4, planes = 1 }\n\
-             [ftl]\nkind = 'block'\ncapacity = '32KiB'\nblock = { replacements = 3 }\n",
+            r"flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 11, pages = 4, planes = 1 }
+[ftl]
+kind = 'block'
+capacity = '32KiB'
+block = { replacements = 3 }
+",
         );
         write(&mut rig, 0..16, 1);
         // Of logical blocks 1 and 2, the first has the older data block and the younger first replacement. The second has
@@ -145,8 +149,12 @@ fn refused(seed: u64) -> u64 {
     let mut rng = base::engine::Rng::stream(seed, "block.reserve");
     let replacements = rng.below(4);
     let mut rig = Rig::new(&format!(
-        "flash = {{ part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 9, pages = 4, planes = 1 }}\n\
-         [ftl]\nkind = 'block'\ncapacity = '40KiB'\nblock = {{ replacements = {replacements} }}\n",
+        r"flash = {{ part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 9, pages = 4, planes = 1 }}
+[ftl]
+kind = 'block'
+capacity = '40KiB'
+block = {{ replacements = {replacements} }}
+",
     ));
     assert_eq!(rig.units(), 20);
     let first = rng.below(60);
@@ -232,8 +240,10 @@ fn a_drive_with_too_many_bad_blocks_refuses_writes_and_keeps_its_data() {
 #[test]
 fn the_block_map_takes_the_memory_it_predicts() {
     let rig = Rig::new(
-        "flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 400, pages = 64, planes = 1 }\n\
-         [ftl]\nkind = 'block'\nover-provisioning = '50%'",
+        r"flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 400, pages = 64, planes = 1 }
+[ftl]
+kind = 'block'
+over-provisioning = '50%'",
     );
     let ftl = rig.ftl.downcast_ref::<BlockFtl>().expect("a block map");
     let tables = ftl.blocks.taken() + size_of_val(&*ftl.mapping.chains);

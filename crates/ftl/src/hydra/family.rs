@@ -276,9 +276,20 @@ mod tests {
     fn reads_and_merges_take_the_cycles_of_the_processor() {
         let cpu_time = |more: &str| {
             let text = format!(
-                "[flash]\npart = 'K9K8G08U0M'\nchannels = 1\nblocks = 64\nchips = 8\ngang = 4\nwidth = 32\n\
-                 [ftl]\nkind = 'hydra'\nover-provisioning = '40%'\n\
-                 [ftl.hydra.processor]\nmhz = 40\nmerge-cycles = 4000\n{more}"
+                r"[flash]
+part = 'K9K8G08U0M'
+channels = 1
+blocks = 64
+chips = 8
+gang = 4
+width = 32
+[ftl]
+kind = 'hydra'
+over-provisioning = '40%'
+[ftl.hydra.processor]
+mhz = 40
+merge-cycles = 4000
+{more}"
             );
             crate::rig::describe(&text).0.downcast_ref::<HydraConfig>().expect("its FTL").cpu_time
         };

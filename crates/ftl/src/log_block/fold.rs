@@ -420,8 +420,11 @@ mod tests {
     /// of the merge fail.
     fn merging(failures: u64) -> Rig {
         let mut rig = Rig::new(
-            "flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 12, pages = 8, planes = 1 }\n\
-             [ftl]\nkind = 'bast'\nover-provisioning = '60%'\nlog = { blocks = 1, erase = 'read' }",
+            r"flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 12, pages = 8, planes = 1 }
+[ftl]
+kind = 'bast'
+over-provisioning = '60%'
+log = { blocks = 1, erase = 'read' }",
         );
         let order = (0..8).chain([3, 2, 1, 0, 7, 6, 5, 4]);
         for (i, lpn) in order.enumerate() {

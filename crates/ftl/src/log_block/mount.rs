@@ -168,8 +168,11 @@ mod tests {
     fn log_blocks_are_in_the_order_of_their_ages_after_a_power_cut() {
         for kind in ["bast", "fast"] {
             let mut rig = Rig::new(&format!(
-                "flash = {{ part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 40, pages = 8, planes = 1 }}\n\
-                 [ftl]\nkind = '{kind}'\nover-provisioning = '60%'\nlog = {{ blocks = 9 }}",
+                r"flash = {{ part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 40, pages = 8, planes = 1 }}
+[ftl]
+kind = '{kind}'
+over-provisioning = '60%'
+log = {{ blocks = 9 }}",
             ));
             let mut rng = Rng::stream(3, kind);
             let units = u64::from(rig.units());

@@ -227,8 +227,10 @@ mod tests {
     #[test]
     fn the_host_takes_a_reserved_block_only_for_an_orphan() {
         let mut rig = Rig::new(
-            "flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 40, pages = 16, planes = 1 }\n\
-             [ftl]\nkind = 'bast'\nover-provisioning = '60%'",
+            r"flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 40, pages = 16, planes = 1 }
+[ftl]
+kind = 'bast'
+over-provisioning = '60%'",
         );
         let ftl = rig.ftl.downcast_mut::<LogBlockFtl>().expect("log blocks");
         // One block for the merge, one to replace a failing block, and one so that the next merge can begin.
@@ -250,8 +252,11 @@ mod tests {
     fn writes_that_wait_for_merges_have_a_place_in_the_end() {
         for kind in ["bast", "fast"] {
             let mut rig = Rig::new(&format!(
-                "flash = {{ part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 40, pages = 8, planes = 1 }}\n\
-                 [ftl]\nkind = '{kind}'\nover-provisioning = '60%'\nlog = {{ blocks = 3, parallel = 2 }}",
+                r"flash = {{ part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 40, pages = 8, planes = 1 }}
+[ftl]
+kind = '{kind}'
+over-provisioning = '60%'
+log = {{ blocks = 3, parallel = 2 }}",
             ));
             let mut rng = Rng::stream(1, kind);
             let fill = (0..48).map(|lpn| (lpn, 1));

@@ -444,8 +444,8 @@ mod tests {
         blocks
     }
 
-    const ONE_DIE: &str = "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 16, pages = 8, planes = 1 }\n\
-                           ftl = { capacity = '64KiB' }";
+    const ONE_DIE: &str = r"flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 16, pages = 8, planes = 1 }
+ftl = { capacity = '64KiB' }";
 
     #[test]
     fn a_superblock_is_open_then_full_then_a_candidate() {

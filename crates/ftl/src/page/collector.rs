@@ -266,8 +266,8 @@ mod tests {
     #[test]
     fn copies_to_a_shared_log_come_behind_the_full_programs_of_the_present_request() {
         let (config, array, _) = describe(
-            "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 16, pages = 8, planes = 1 }\n\
-             ftl = { capacity = '128KiB', gc = { shared-log = true } }",
+            r"flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 16, pages = 8, planes = 1 }
+ftl = { capacity = '128KiB', gc = { shared-log = true } }",
         );
         let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
         let mut rig: Rig<PageFtl> = Rig::with(config, &array);
@@ -299,8 +299,8 @@ mod tests {
     fn the_weight_of_the_collector_follows_the_valid_units_of_each_victim() {
         for map in ["dftl", "cdftl", "fmmu"] {
             let mut rig = Rig::new(&format!(
-                "flash = {{ part = 'dirik-2009', channels = 1, chips = 1, blocks = 40, pages = 16 }}\n\
-                 ftl = {{ map-unit = '1KiB', over-provisioning = '60%', map = {{ kind = '{map}' }} }}"
+                r"flash = {{ part = 'dirik-2009', channels = 1, chips = 1, blocks = 40, pages = 16 }}
+ftl = {{ map-unit = '1KiB', over-provisioning = '60%', map = {{ kind = '{map}' }} }}"
             ));
             let units = rig.units();
             rig.backend.set_timed(false);

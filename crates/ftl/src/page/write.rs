@@ -206,8 +206,10 @@ mod tests {
     #[test]
     fn unplaced_units_are_forgotten_if_no_program_is_in_flight() {
         let mut rig = Rig::new(
-            "flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 40, pages = 16, planes = 1 }\n\
-             [ftl]\nkind = 'page'\nover-provisioning = '60%'",
+            r"flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 40, pages = 16, planes = 1 }
+[ftl]
+kind = 'page'
+over-provisioning = '60%'",
         );
         let ftl = rig.ftl.downcast_mut::<PageFtl>().expect("a page map");
         assert!(!ftl.writer.forgotten(&ftl.blocks, &ftl.mapping), "none waits");

@@ -360,8 +360,10 @@ mod tests {
     #[test]
     fn chains_are_in_the_order_of_their_last_log_blocks_after_a_power_cut() {
         let mut rig = Rig::new(
-            "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 40, pages = 8, planes = 1 }\n\
-             [ftl]\nkind = 'chang'\nover-provisioning = '60%'",
+            r"flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 40, pages = 8, planes = 1 }
+[ftl]
+kind = 'chang'
+over-provisioning = '60%'",
         );
         let mut rng = Rng::stream(4, "mount");
         let units = u64::from(rig.units());

@@ -151,8 +151,8 @@ mod tests {
 
     /// An array of one die with six blocks of four pages.
     fn array() -> Backend {
-        let text = "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 6, pages = 4, planes = 1 }\n\
-                    ftl = { capacity = '16KiB', kind = 'block', block = { replacements = 0 } }";
+        let text = r"flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 6, pages = 4, planes = 1 }
+ftl = { capacity = '16KiB', kind = 'block', block = { replacements = 0 } }";
         let mut backend = Rig::new(text).backend;
         backend.set_timed(false);
         backend

@@ -16,9 +16,12 @@ use crate::zone::{ZoneAction, ZoneError, ZoneState};
 
 /// Two dies of TLC: a program writes two planes and three pages of two mapping units each, 12 in all. A superblock has two
 /// programs. Six zones of 44 of 64 units.
-const TEXT: &str = "flash = { part = 'kioxia-wd-128l-tlc', channels = 2, chips = 1, blocks = 9, pages = 6, planes = 2 }\n\
-                    [ftl]\nkind = 'zns'\nmap-unit = '8KiB'\ncapacity = '2112KiB'\n\
-                    zns = { capacity = '352KiB', size = '512KiB', max-active = 3, max-open = 2 }";
+const TEXT: &str = r"flash = { part = 'kioxia-wd-128l-tlc', channels = 2, chips = 1, blocks = 9, pages = 6, planes = 2 }
+[ftl]
+kind = 'zns'
+map-unit = '8KiB'
+capacity = '2112KiB'
+zns = { capacity = '352KiB', size = '512KiB', max-active = 3, max-open = 2 }";
 
 const SIZE: u32 = 64;
 const CAPACITY: u32 = 44;
@@ -386,8 +389,10 @@ fn zones_without_superblocks_go_offline() {
 #[test]
 fn zones_take_the_memory_that_they_predict() {
     let rig = Rig::new(
-        "flash = { part = 'K9K8G08U0M', channels = 2, chips = 2, blocks = 400, pages = 64, planes = 1 }\n\
-         [ftl]\nkind = 'zns'\nzns = { dies = 2 }",
+        r"flash = { part = 'K9K8G08U0M', channels = 2, chips = 2, blocks = 400, pages = 64, planes = 1 }
+[ftl]
+kind = 'zns'
+zns = { dies = 2 }",
     );
     let ftl = ftl(&rig);
     let zones = ftl.zones.len();

@@ -156,10 +156,25 @@ mod tests {
     #[test]
     fn the_rerun_command_has_every_option_of_the_run() {
         let (files, text) = command(
-            "[device]\nname = \"d\"\n[workload]\nname = \"w\"\n\
-             [run]\ndepth = 3\nopen = true\ntime-scale = 0.5\nlimit = 9\nqueue = 1\nverify = true\nsnapshot = \"/a b\"\n\
-             precondition = [\"fill\", \"random:x2\"]\n\
-             [[flow]]\nname = \"it's\"\nqueue = 2\nopen = true\nworkload = { name = \"v\" }\n",
+            r#"[device]
+name = "d"
+[workload]
+name = "w"
+[run]
+depth = 3
+open = true
+time-scale = 0.5
+limit = 9
+queue = 1
+verify = true
+snapshot = "/a b"
+precondition = ["fill", "random:x2"]
+[[flow]]
+name = "it's"
+queue = 2
+open = true
+workload = { name = "v" }
+"#,
         );
         assert_eq!(files, ["device.toml", "workload.toml", "flow-1.toml"]);
         assert_eq!(

@@ -132,18 +132,37 @@ mod tests {
     /// A study with two axes: one has the runs of `STUDY` as its points, the other has depths.
     const DEPTHS: &str = "[[axis]]\nname = \"depth\"\nkey = \"run.depth\"\nvalues = [1, 2]\n";
 
-    const FIGURES: &str = "[[figure]]\nnumber = \"Fig. 1\"\ntitle = \"Pages\"\nalong = \"depth\"\nby = \"banks\"\n\
-        where = { banks = [1, 2] }\nparts = [{ name = \"host\", metric = \"commands.program.host\" }, \
-        { name = \"copies\", metric = \"commands.program.wear\" }]\n\
-        [[figure]]\ntitle = \"Exchanged\"\nmetrics = [\"read.mean\"]\nalong = \"banks\"\n\
-        where = { banks = 2, depth = 1 }\nper-exchanged = [\"banks\", \"depth\"]\n\
-        paper = [{ at = { banks = 2 }, value = 0.5, source = \"Sec. 1\" }]\n\
-        [[figure]]\ntitle = \"Saved\"\nmetrics = [\"read.mean\"]\nalong = \"banks\"\n\
-        where = { depth = 1 }\nless-than = { depth = 2 }\n\
-        [[figure]]\ntitle = \"Score\"\nmetrics = [\"rate\"]\nwhere = { depth = 2 }\n\
-        score = { over = \"banks\", unit = \"1MB/s\", times = 300 }\npaper = [\
-        { value = 4, source = \"Sec. 1\" }, { name = \"another\", value = 3, source = \"Sec. 2\" }]\n\
-        [[figure]]\ntitle = \"Wear\"\nerases-of = [\"slc\", \"mlc\"]\nby = \"banks\"\n";
+    const FIGURES: &str = r#"[[figure]]
+number = "Fig. 1"
+title = "Pages"
+along = "depth"
+by = "banks"
+where = { banks = [1, 2] }
+parts = [{ name = "host", metric = "commands.program.host" }, { name = "copies", metric = "commands.program.wear" }]
+[[figure]]
+title = "Exchanged"
+metrics = ["read.mean"]
+along = "banks"
+where = { banks = 2, depth = 1 }
+per-exchanged = ["banks", "depth"]
+paper = [{ at = { banks = 2 }, value = 0.5, source = "Sec. 1" }]
+[[figure]]
+title = "Saved"
+metrics = ["read.mean"]
+along = "banks"
+where = { depth = 1 }
+less-than = { depth = 2 }
+[[figure]]
+title = "Score"
+metrics = ["rate"]
+where = { depth = 2 }
+score = { over = "banks", unit = "1MB/s", times = 300 }
+paper = [{ value = 4, source = "Sec. 1" }, { name = "another", value = 3, source = "Sec. 2" }]
+[[figure]]
+title = "Wear"
+erases-of = ["slc", "mlc"]
+by = "banks"
+"#;
 
     #[test]
     fn figures_draw_parts_quotients_differences_and_scores() {
@@ -187,8 +206,13 @@ mod tests {
 
     #[test]
     fn a_figure_against_a_metric_goes_through_the_points_of_its_axis() {
-        let against = "[[figure]]\ntitle = \"Hockey stick\"\nmetrics = [\"read.mean\", \"write.mean\"]\n\
-            along = \"depth\"\nagainst = \"rate\"\nwhere = { banks = [1, 4] }\n";
+        let against = r#"[[figure]]
+title = "Hockey stick"
+metrics = ["read.mean", "write.mean"]
+along = "depth"
+against = "rate"
+where = { banks = [1, 4] }
+"#;
         let outcome = studied(&[STUDY, DEPTHS, against].concat());
         let [(_, one), (_, four)] = &described(&outcome)[..] else { panic!("a panel for each number of banks") };
         assert_eq!((one.note.as_str(), four.note.as_str()), ("banks 1", "banks 4"));

@@ -223,10 +223,18 @@ mod tests {
     use crate::testing::studied;
 
     /// A second axis, and a claim, for the study of these tests.
-    const MORE: &str = "[[axis]]\nname = \"depth\"\nkey = \"run.depth\"\nvalues = [1, 4]\n\
-        [[claim]]\nid = \"B1\"\nsays = \"banks <do> harm\"\n\
-        [[claim.expect]]\nmetric = \"mean\"\nknown = \"they do not\"\n\
-        monotonic = { along = \"banks\", direction = \"rises\" }\n";
+    const MORE: &str = r#"[[axis]]
+name = "depth"
+key = "run.depth"
+values = [1, 4]
+[[claim]]
+id = "B1"
+says = "banks <do> harm"
+[[claim.expect]]
+metric = "mean"
+known = "they do not"
+monotonic = { along = "banks", direction = "rises" }
+"#;
 
     #[test]
     fn the_page_of_a_study_draws_its_axes_and_shows_its_claims() {

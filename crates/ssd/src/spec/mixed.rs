@@ -100,8 +100,15 @@ mod tests {
 
     fn spec(blocks: u32) -> Spec {
         let text = format!(
-            "name = \"one\"\n[flash]\npart = \"K9K8G08U0M\"\nchannels = 1\nchips = 1\nblocks = {blocks}\n[ftl]\n\
-             over-provisioning = \"40%\"\n"
+            r#"name = "one"
+[flash]
+part = "K9K8G08U0M"
+channels = 1
+chips = 1
+blocks = {blocks}
+[ftl]
+over-provisioning = "40%"
+"#
         );
         toml::from_str(&text).expect("TOML")
     }

@@ -441,9 +441,11 @@ mod tests {
     fn a_cap_below_one_operation_on_all_planes_of_a_unit_is_refused() {
         let faults = |peak: &str| {
             let text = format!(
-                "name = 'p'\nftl = {{ map-unit = '64KiB', over-provisioning = '20%' }}\npower.cap.peak = '{peak}'\n\
-                 flash = {{ channels = 1, chips = 1, blocks = 48, controllers = 'none', \
-                 custom-part = {{ like = 'intel-96l-qlc', electrical.further_plane = '50%' }} }}\n"
+                r"name = 'p'
+ftl = {{ map-unit = '64KiB', over-provisioning = '20%' }}
+power.cap.peak = '{peak}'
+flash = {{ channels = 1, chips = 1, blocks = 48, controllers = 'none', custom-part = {{ like = 'intel-96l-qlc', electrical.further_plane = '50%' }} }}
+"
             );
             let spec: Spec = toml::from_str(&text).expect("keys");
             spec.resolve().map_or_else(|faults| faults, |_| Vec::new())

@@ -278,8 +278,19 @@ mod tests {
         let one = resolve("").expect("sound");
         assert_eq!((one.queues.len(), one.sets.len(), one.burst), (1, 1, 1));
         assert_eq!(resolve("host = { queues = 5 }").expect("sound").queues.len(), 5);
-        let written = "[host]\narbitration = \"weighted\"\n[[host.queue]]\nweight = 3\ndepth = 4\nchannels = [1]\n\
-                       [[host.queue]]\ndies = [3, 2]\n[[host.queue]]\nchannels = [0, 1]\n[[host.queue]]\ndies = [0]\n";
+        let written = r#"[host]
+arbitration = "weighted"
+[[host.queue]]
+weight = 3
+depth = 4
+channels = [1]
+[[host.queue]]
+dies = [3, 2]
+[[host.queue]]
+channels = [0, 1]
+[[host.queue]]
+dies = [0]
+"#;
         let queues = resolve(written).expect("sound");
         let sets: Vec<u32> = queues.queues.iter().map(|queue| queue.set).collect();
         assert_eq!(sets, [1, 1, 0, 2], "equal sets are one, and all dies are no confinement");

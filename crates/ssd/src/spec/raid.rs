@@ -326,8 +326,16 @@ mod tests {
 
     fn faults(raid: &str) -> String {
         let text = format!(
-            "name = \"one\"\n[flash]\npart = \"K9K8G08U0M\"\nchannels = 1\nchips = 1\nblocks = 32\n[ftl]\n\
-             over-provisioning = \"40%\"\n[raid]\n{raid}"
+            r#"name = "one"
+[flash]
+part = "K9K8G08U0M"
+channels = 1
+chips = 1
+blocks = 32
+[ftl]
+over-provisioning = "40%"
+[raid]
+{raid}"#
         );
         let spec: Spec = toml::from_str(&text).expect("TOML");
         spec.resolve().err().unwrap_or_default().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")

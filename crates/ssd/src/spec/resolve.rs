@@ -418,8 +418,17 @@ mod tests {
 
     fn resolve(flash: &str) -> Result<ResolvedDevice, Vec<Fault>> {
         let text = format!(
-            "name = \"q\"\n[flash]\npart = \"dirik-2009\"\nchannels = 2\nchips = 2\nblocks = 32\npages = 16\n{flash}\n\
-             [ftl]\nover-provisioning = \"40%\"\n"
+            r#"name = "q"
+[flash]
+part = "dirik-2009"
+channels = 2
+chips = 2
+blocks = 32
+pages = 16
+{flash}
+[ftl]
+over-provisioning = "40%"
+"#
         );
         let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{flash}: {error}"));
         spec.resolve()

@@ -141,8 +141,15 @@ mod tests {
 
     use super::*;
 
-    const FIVE: &str = "name = \"x\"\nftl = { over-provisioning = \"20%\" }\n[flash]\npart = \"kioxia-wd-128l-tlc\"\n\
-        channels = 1\nchips = 1\nblocks = 40\npages = 96\n";
+    const FIVE: &str = r#"name = "x"
+ftl = { over-provisioning = "20%" }
+[flash]
+part = "kioxia-wd-128l-tlc"
+channels = 1
+chips = 1
+blocks = 40
+pages = 96
+"#;
 
     #[test]
     fn values_of_a_named_part_are_overridden_in_place() {
@@ -172,8 +179,17 @@ mod tests {
     fn drives_of_a_raid_may_be_another_device_or_this_one_with_changes() {
         let own = FIVE.replace("\"20%\"", "\"20%\", map-unit = \"4KiB\"");
         let text = format!(
-            "{own}[raid]\nlevel = \"raid0\"\ndrives = 3\nchunk = \"64KiB\"\n[[raid.kind]]\ndrives = [2]\n\
-             set = [\"flash.blocks=50\", \"ftl.gc.start=1\"]\n[[raid.kind]]\ndrives = [0]\ndevice = \"demo\"\n"
+            r#"{own}[raid]
+level = "raid0"
+drives = 3
+chunk = "64KiB"
+[[raid.kind]]
+drives = [2]
+set = ["flash.blocks=50", "ftl.gc.start=1"]
+[[raid.kind]]
+drives = [0]
+device = "demo"
+"#
         );
         let plain = Device::parse(own).expect("sound").resolved;
         let mixed = Device::parse(text.clone()).unwrap_or_else(|faults| panic!("{faults}"));

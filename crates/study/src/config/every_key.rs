@@ -322,8 +322,17 @@ proptest! {
 
 #[test]
 fn faults_of_types_and_of_ranges_are_found_at_once() {
-    let text = "name = \"d\"\n[flash]\npart = \"dirik-2009\"\nchips = -4\nblocks = 64\n[host]\nqueue-depth = 0\n[ftl]\n\
-                map-unit = \"1000B\"\ngc = { start = 3, stop = 3 }\n";
+    let text = r#"name = "d"
+[flash]
+part = "dirik-2009"
+chips = -4
+blocks = 64
+[host]
+queue-depth = 0
+[ftl]
+map-unit = "1000B"
+gc = { start = 3, stop = 3 }
+"#;
     let document = Document::parse(Path::new("d.toml"), text.to_owned()).expect("TOML");
     let faults = document.decode_and(Spec::resolve).expect_err("faulty").0;
     let keys: Vec<&str> = faults.iter().map(|fault| fault.key.as_str()).collect();

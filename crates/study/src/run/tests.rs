@@ -107,8 +107,14 @@ fn the_limit_and_the_pacing_of_the_user_override_the_source() {
 
 #[test]
 fn a_closed_loop_ends_after_the_duration_of_its_source() {
-    let spec = "name = 'w'\nduration = '1ms'\narrivals = { kind = 'closed', depth = 4 }\n[[stream]]\n\
-                reads = '100%'\nsizes = [{ size = '4KiB' }]\naddress = { pattern = 'uniform' }\n";
+    let spec = r"name = 'w'
+duration = '1ms'
+arrivals = { kind = 'closed', depth = 4 }
+[[stream]]
+reads = '100%'
+sizes = [{ size = '4KiB' }]
+address = { pattern = 'uniform' }
+";
     let spec = GeneratorSpec::from_toml(spec).expect("a description");
     let mut drive = small::four_servers();
     let mut source = Generator::new(&spec, ssd::Drive::<()>::capacity(&drive), 1).expect("a workload");
@@ -242,8 +248,14 @@ impl ssd::Drive<()> for AnnouncementChecker {
 
 #[test]
 fn a_closed_loop_announces_each_request_before_it_submits_it() {
-    let text = "name = \"t\"\nrequests = 100\narrivals = { kind = \"closed\", depth = 3 }\n[[stream]]\nreads = \"50%\"\n\
-                sizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+    let text = r#"name = "t"
+requests = 100
+arrivals = { kind = "closed", depth = 3 }
+[[stream]]
+reads = "50%"
+sizes = [{ size = "4KiB" }]
+address = { pattern = "uniform" }
+"#;
     let mut told = AnnouncementChecker { drive: small::four_servers(), announced: Vec::new(), submitted: Vec::new() };
     let spec = GeneratorSpec::from_toml(text).expect("it is valid");
     let mut source = Generator::new(&spec, told.drive.capacity(), 1).expect("it is valid");
@@ -415,10 +427,16 @@ fn a_run_that_begins_at_the_end_of_time_is_refused() {
     let mut source = at_times(&[0]);
     assert!(matches!(Rules::default().run(&mut drive, &mut source, &mut Blank), Err(RunError::Source(_))));
     // A duration beyond the end of time has no effect.
-    let spec =
-        "name = 'w'\nduration = '200days'\nrequests = 9\narrivals = { kind = 'closed', depth = 4 }\n[[stream]]\n\
-                reads = '100%'\nsizes = [{ size = '4KiB' }]\naddress = { pattern = 'uniform' }\n"
-            .replace("200days", "17280000s");
+    let spec = r"name = 'w'
+duration = '200days'
+requests = 9
+arrivals = { kind = 'closed', depth = 4 }
+[[stream]]
+reads = '100%'
+sizes = [{ size = '4KiB' }]
+address = { pattern = 'uniform' }
+"
+    .replace("200days", "17280000s");
     let spec = GeneratorSpec::from_toml(&spec).expect("sound");
     let mut generator = Generator::new(&spec, Sectors::new(256), 0).expect("sound");
     let mut drive = small::four_servers();

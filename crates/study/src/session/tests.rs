@@ -31,8 +31,18 @@ const DEVICES: [(&str, &str); 7] = [
 
 fn device((name, ftl): (&str, &str)) -> Device {
     let text = format!(
-        "name = \"{name}\"\n[flash]\npart = \"K9K8G08U0M\"\nchannels = 2\nchips = 1\nplanes = 1\nblocks = 32\n\
-         pages = 8\n[ftl]\nover-provisioning = \"60%\"\n{ftl}\n"
+        r#"name = "{name}"
+[flash]
+part = "K9K8G08U0M"
+channels = 2
+chips = 1
+planes = 1
+blocks = 32
+pages = 8
+[ftl]
+over-provisioning = "60%"
+{ftl}
+"#
     );
     let document = Document::parse(Path::new("device.toml"), text).expect("TOML");
     catalogue::device_from(&document).unwrap_or_else(|faults| panic!("{faults}"))
@@ -317,9 +327,20 @@ fn a_session_saves_a_snapshot_and_another_continues_from_it() {
 
 #[test]
 fn a_drive_ages_before_its_first_request_and_a_snapshot_keeps_its_age() {
-    let text = "name = \"e\"\n[flash]\npart = \"tlc-72l\"\nchannels = 1\nchips = 1\nblocks = 20\npages = 18\ncontrollers = \"none\"\n\
-                errors = { cycles = 1000 }\necc = { decode = { rate = \"1GB/s\" }, hard-limit = 180 }\n\
-                [ftl]\nmap-unit = \"4KiB\"\nover-provisioning = \"50%\"\n";
+    let text = r#"name = "e"
+[flash]
+part = "tlc-72l"
+channels = 1
+chips = 1
+blocks = 20
+pages = 18
+controllers = "none"
+errors = { cycles = 1000 }
+ecc = { decode = { rate = "1GB/s" }, hard-limit = 180 }
+[ftl]
+map-unit = "4KiB"
+over-provisioning = "50%"
+"#;
     let document = Document::parse(Path::new("device.toml"), text.to_owned()).expect("TOML");
     let old = catalogue::device_from(&document).unwrap_or_else(|faults| panic!("{faults}"));
     let reads = || {
@@ -411,8 +432,14 @@ fn stages_follow_each_other_and_stop_together() {
     assert_eq!(stages(Stop::Requests(90)).0[1], ("two".to_owned(), 90 - (100 - first)));
 }
 
-const DESCRIBED: &str = "name = \"w\"\nrequests = 20\narrivals = { kind = \"closed\", depth = 2 }\n\
-    [[stream]]\nreads = \"50%\"\nsizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+const DESCRIBED: &str = r#"name = "w"
+requests = 20
+arrivals = { kind = "closed", depth = 2 }
+[[stream]]
+reads = "50%"
+sizes = [{ size = "4KiB" }]
+address = { pattern = "uniform" }
+"#;
 
 /// The number of requests of a run with this limit, and the notes of its result.
 fn limited(workload: &str, limit: u64) -> (u64, Vec<String>) {

@@ -40,8 +40,11 @@ fn run(resolved: &ResolvedDevice, ios: &[Io], depth: u32, watch: Watch, log: &mu
 
 fn small(text: &str) -> ResolvedDevice {
     let text = format!(
-        "name = \"s\"\nflash = {{ part = \"dirik-2009\", channels = 1, chips = 1, blocks = 40, pages = 16 {text} }}\n\
-         host = {{ link = \"none\" }}\nftl = {{ over-provisioning = \"40%\" }}\n"
+        r#"name = "s"
+flash = {{ part = "dirik-2009", channels = 1, chips = 1, blocks = 40, pages = 16 {text} }}
+host = {{ link = "none" }}
+ftl = {{ over-provisioning = "40%" }}
+"#
     );
     let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
     spec.resolve().expect("valid")
@@ -238,8 +241,11 @@ fn a_partial_write_reads_the_rest_of_its_page_first() {
 
 #[test]
 fn the_queue_of_an_overloaded_drive_is_what_the_requests_ahead_wait_for() {
-    let text = "name = \"q\"\nflash = { part = \"dirik-2009\", channels = 1, chips = 1, blocks = 40, pages = 16 }\n\
-         host = { link = \"none\", queue-depth = 1 }\nftl = { over-provisioning = \"40%\" }\n";
+    let text = r#"name = "q"
+flash = { part = "dirik-2009", channels = 1, chips = 1, blocks = 40, pages = 16 }
+host = { link = "none", queue-depth = 1 }
+ftl = { over-provisioning = "40%" }
+"#;
     let resolved = toml::from_str::<Spec>(text).expect("TOML").resolve().expect("valid");
     let write = |unit: u64| Io::new(IoKind::Write, Lba::new(unit * 4), Sectors::new(4));
     let ios: Vec<Io> = (0..800).map(|i| write(i * 7 % 40)).collect();
@@ -325,10 +331,12 @@ fn windows_are_parsed() {
 /// this sum.
 #[test]
 fn serial_lists_are_observed_on_both_arrays() {
-    let text = "name = \"h\"\nhost = { link = \"none\" }\n\
-         flash = { part = \"K9GAG08U0M\", channels = 1, chips = 1, blocks = 40, pages = 16 }\n\
-         slc = { part = \"K9WAG08U1A\", blocks = 16, pages = 8 }\n\
-         ftl = { kind = \"chang\", over-provisioning = \"40%\", chang = { throttle = false } }\n";
+    let text = r#"name = "h"
+host = { link = "none" }
+flash = { part = "K9GAG08U0M", channels = 1, chips = 1, blocks = 40, pages = 16 }
+slc = { part = "K9WAG08U1A", blocks = 16, pages = 8 }
+ftl = { kind = "chang", over-provisioning = "40%", chang = { throttle = false } }
+"#;
     let spec: Spec = toml::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
     let resolved = spec.resolve().expect("valid");
     let write = |first: u64, sectors: u64| Io::new(IoKind::Write, Lba::new(first), Sectors::new(sectors));
@@ -358,9 +366,20 @@ fn copies_in_bulk_are_explained_like_copies_one_by_one() {
     let slc = "[slc]\npart = \"K9WAG08U1A\"\nblocks = 6\n";
     for (front, depth) in [("", 2), (slc, 2), (slc, 1)] {
         let text = format!(
-            "name = \"small\"\nhost = {{ link = \"none\", queue-depth = {depth} }}\n\
-             [flash]\npart = \"K9GAG08U0M\"\nchannels = 1\nchips = 1\nblocks = 24\npages = 16\n{front}\
-             [ftl]\nkind = \"chang\"\nover-provisioning = \"50%\"\nwear = {{ threshold = 8 }}\nchang = {{ mapping-cache = 4 }}\n"
+            r#"name = "small"
+host = {{ link = "none", queue-depth = {depth} }}
+[flash]
+part = "K9GAG08U0M"
+channels = 1
+chips = 1
+blocks = 24
+pages = 16
+{front}[ftl]
+kind = "chang"
+over-provisioning = "50%"
+wear = {{ threshold = 8 }}
+chang = {{ mapping-cache = 4 }}
+"#
         );
         let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
         let resolved = spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}"));

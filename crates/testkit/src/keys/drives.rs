@@ -54,74 +54,143 @@ pub fn fixtures() -> Vec<Fixture> {
             "page, planes apart, sub-pages",
             PART,
             "channels = 2\nchips = 2\ndies = 2\nblocks = 8\nmulti-plane = false\ncontrollers = \"none\"\narbitration = { bus = \"command-first\" }\n",
-            "[host]\nlink = { preset = \"sata-300\", overhead = \"2us\", read-latency = \"3us\", write-latency = \"4us\" }\nqueue-depth = 12\nread-transfer = \"cut-through\"\n\
-             [ftl]\nover-provisioning = \"45.5%\"\nmap-unit = \"1KiB\"\n\
-             gc = { victim = { policy = \"d-choices\", d = 3 }, start = 2, stop = 4, parallel = 3, copy-back = true }\n\
-             placement = { policy = \"least-loaded\", order = \"channel-chip-die-plane\" }\n\
-             firmware = { request = \"5us\", unit = \"2us\" }\n\
-             wear = { threshold = 2, check-every = 4 }\n",
+            r#"[host]
+link = { preset = "sata-300", overhead = "2us", read-latency = "3us", write-latency = "4us" }
+queue-depth = 12
+read-transfer = "cut-through"
+[ftl]
+over-provisioning = "45.5%"
+map-unit = "1KiB"
+gc = { victim = { policy = "d-choices", d = 3 }, start = 2, stop = 4, parallel = 3, copy-back = true }
+placement = { policy = "least-loaded", order = "channel-chip-die-plane" }
+firmware = { request = "5us", unit = "2us" }
+wear = { threshold = 2, check-every = 4 }
+"#,
         ),
         fixture(
             "page, planes polled",
             PART,
-            "channels = 2\nchips = 2\ncontrollers = \"none\"\ncompletion = { polling = \"30us\" }\n\
-             ecc = { decode = { rate = \"60MB/s\", latency = \"3us\" }, codeword = \"512B\", decoders = { shared = 1 } }\n",
+            r#"channels = 2
+chips = 2
+controllers = "none"
+completion = { polling = "30us" }
+ecc = { decode = { rate = "60MB/s", latency = "3us" }, codeword = "512B", decoders = { shared = 1 } }
+"#,
             "[ftl]\nover-provisioning = \"45%\"\n",
         ),
         fixture(
             "page, wears and fails",
             &PART.replace("endurance = 3", "endurance = 3\nendurance_spread = \"40%\""),
-            "channels = 2\nchips = 2\nblocks = 12\n\
-             faults = { program-failures = \"0.05%\", erase-failures = \"0.05%\", uncorrectable-reads = \"0.5%\", initial-bad-blocks = \"1%\", wear-out = true }\n",
-            "[host]\nqueue-depth = 4\n[ftl]\nover-provisioning = \"48%\"\ngc = { victim = { policy = \"windowed-greedy\", window = 3 } }\n\
-             placement = { policy = \"address-striping\" }\n",
+            r#"channels = 2
+chips = 2
+blocks = 12
+faults = { program-failures = "0.05%", erase-failures = "0.05%", uncorrectable-reads = "0.5%", initial-bad-blocks = "1%", wear-out = true }
+"#,
+            r#"[host]
+queue-depth = 4
+[ftl]
+over-provisioning = "48%"
+gc = { victim = { policy = "windowed-greedy", window = 3 } }
+placement = { policy = "address-striping" }
+"#,
         ),
         fixture(
             "page, queues",
             PART,
-            "channels = 2\nchips = 2\ncontrollers = { background = 2 }\nsoftware-controllers = \"3us\"\n\
-             arbitration = { commands = \"read-first\", bus = \"read-first\", hold = true }\n",
-            "[host]\nqueue-depth = 8\narbitration = \"weighted\"\nburst = 2\nlink = { rate = \"300MB/s\", overhead = \"1us\", duplex = \"half\" }\n\
-             [[host.queue]]\nweight = 3\ndepth = 4\nchannels = [0, 1]\n[[host.queue]]\nweight = 2\ndies = [0, 1, 2]\n\
-             [[host.queue]]\nurgent = true\n\
-             [ftl]\nover-provisioning = \"65%\"\nplacement = { policy = \"request-round-robin\" }\n",
+            r#"channels = 2
+chips = 2
+controllers = { background = 2 }
+software-controllers = "3us"
+arbitration = { commands = "read-first", bus = "read-first", hold = true }
+"#,
+            r#"[host]
+queue-depth = 8
+arbitration = "weighted"
+burst = 2
+link = { rate = "300MB/s", overhead = "1us", duplex = "half" }
+[[host.queue]]
+weight = 3
+depth = 4
+channels = [0, 1]
+[[host.queue]]
+weight = 2
+dies = [0, 1, 2]
+[[host.queue]]
+urgent = true
+[ftl]
+over-provisioning = "65%"
+placement = { policy = "request-round-robin" }
+"#,
         ),
         fixture(
             "page, buffer of units",
             PART,
             "channels = 2\nchips = 2\ncontrollers = { shared = 2 }\ntransfer = \"controller\"\nlane-rate = \"80MB/s\"\nwidth = 16\n",
-            "[ram]\nrate = \"400MB/s\"\nlook-up = \"64B\"\n\
-             [host]\nchop = \"4KiB\"\nqueues = 3\nburst = 2\n\
-             [buffer]\nsize = \"64KiB\"\nhigh = \"60%\"\nlow = \"30%\"\n\
-             [ftl]\ncapacity = \"600KiB\"\nwear = { threshold = 1, check-every = 2 }\nplacement = { policy = \"block-striping\" }\n",
+            r#"[ram]
+rate = "400MB/s"
+look-up = "64B"
+[host]
+chop = "4KiB"
+queues = 3
+burst = 2
+[buffer]
+size = "64KiB"
+high = "60%"
+low = "30%"
+[ftl]
+capacity = "600KiB"
+wear = { threshold = 1, check-every = 2 }
+placement = { policy = "block-striping" }
+"#,
         ),
         fixture(
             "page, buffer of superblocks",
             PART,
             "channels = 2\nchips = 2\n",
-            "[buffer]\nsize = \"64KiB\"\npolicy = \"superblock\"\nsuperblock = \"8KiB\"\nmax-superblocks = 3\nhigh = \"70%\"\n\
-             [ftl]\nover-provisioning = \"45%\"\n",
+            r#"[buffer]
+size = "64KiB"
+policy = "superblock"
+superblock = "8KiB"
+max-superblocks = 3
+high = "70%"
+[ftl]
+over-provisioning = "45%"
+"#,
         ),
         fixture(
             "page, suspends at steps",
             PART,
-            "channels = 2\nchips = 2\ncontrollers = \"none\"\n\
-             suspend = { stop = \"steps\", writes = true, program-time = \"10us\", erase-time = \"20us\", program-resume = \"2us\", \
-             erase-resume = \"3us\", limit = 3, progress = \"20us\", longest = \"300us\", threshold = \"30us\" }\n",
+            r#"channels = 2
+chips = 2
+controllers = "none"
+suspend = { stop = "steps", writes = true, program-time = "10us", erase-time = "20us", program-resume = "2us", erase-resume = "3us", limit = 3, progress = "20us", longest = "300us", threshold = "30us" }
+"#,
             "[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"45%\"\n",
         ),
         fixture(
             "page, queue that suspends nothing",
             PART,
             "channels = 2\nchips = 2\ncontrollers = \"none\"\nsuspend = { program-time = \"10us\", erase-time = \"20us\", threshold = \"100us\" }\n",
-            "[host]\nqueue-depth = 12\narbitration = \"weighted\"\n[[host.queue]]\nweight = 3\nsuspend = false\n\
-             [[host.queue]]\nweight = 2\n[ftl]\nover-provisioning = \"45%\"\n",
+            r#"[host]
+queue-depth = 12
+arbitration = "weighted"
+[[host.queue]]
+weight = 3
+suspend = false
+[[host.queue]]
+weight = 2
+[ftl]
+over-provisioning = "45%"
+"#,
         ),
         fixture(
             "page, planes that read by themselves",
             &PART.replace("planes_per_die = 2", "planes_per_die = 4"),
-            "channels = 2\nchips = 2\ncontrollers = \"none\"\n\
-             plane-reads = { at-once = 2, reads = \"all\" }\n",
+            r#"channels = 2
+chips = 2
+controllers = "none"
+plane-reads = { at-once = 2, reads = "all" }
+"#,
             &format!(
                 "[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"45%\"\ngc = {{ victim = {} }}\n",
                 super::own::victim()
@@ -130,23 +199,31 @@ pub fn fixtures() -> Vec<Fixture> {
         fixture(
             "page, blocks that differ",
             PART,
-            "channels = 2\nchips = 2\n\
-             variation = { read = \"10%\", program = \"20%\", erase = \"30%\", program-wear = \"10%\", erase-wear = \"50%\" }\n",
+            r#"channels = 2
+chips = 2
+variation = { read = "10%", program = "20%", erase = "30%", program-wear = "10%", erase-wear = "50%" }
+"#,
             "[ftl]\nover-provisioning = \"45%\"\ngc = { victim = { policy = \"score\", score = \"age * invalid\" } }\n",
         ),
         fixture(
             "page, cancels erases",
             PART,
-            "channels = 2\nchips = 2\ncontrollers = \"none\"\n\
-             suspend = { operations = \"erases\", stop = \"cancel\", reads = \"all\", erase-time = \"20us\", threshold = \"200us\" }\n",
+            r#"channels = 2
+chips = 2
+controllers = "none"
+suspend = { operations = "erases", stop = "cancel", reads = "all", erase-time = "20us", threshold = "200us" }
+"#,
             "[ftl]\nover-provisioning = \"45%\"\ngc = { victim = { policy = \"cost-benefit\", age = \"time\" } }\n",
         ),
         fixture(
             "page, checkpoints",
             PART,
             "channels = 2\nchips = 2\n",
-            "[ftl]\nover-provisioning = \"45%\"\ncheckpoint = { every = \"64KiB\" }\n\
-             gc = { victim = { policy = \"cost-age-times\", age = \"time\" } }\n",
+            r#"[ftl]
+over-provisioning = "45%"
+checkpoint = { every = "64KiB" }
+gc = { victim = { policy = "cost-age-times", age = "time" } }
+"#,
         ),
         fixture(
             "page, streams by oracle",
@@ -158,29 +235,39 @@ pub fn fixtures() -> Vec<Fixture> {
             "page, streams by size",
             PART,
             "channels = 2\nchips = 2\n",
-            "[ftl]\nover-provisioning = \"72%\"\n\
-             streams = { host = { policy = \"size\", limits = [\"2KiB\", \"8KiB\"] }, copies = { policy = \"same\" } }\n",
+            r#"[ftl]
+over-provisioning = "72%"
+streams = { host = { policy = "size", limits = ["2KiB", "8KiB"] }, copies = { policy = "same" } }
+"#,
         ),
         fixture(
             "page, streams by queue",
             PART,
             "channels = 2\nchips = 2\n",
-            "[host]\nqueues = 5\n[ftl]\nover-provisioning = \"72%\"\n\
-             streams = { host = { policy = \"queue\", streams = 3 }, copies = { policy = \"generations\", streams = 2 } }\n",
+            r#"[host]
+queues = 5
+[ftl]
+over-provisioning = "72%"
+streams = { host = { policy = "queue", streams = 3 }, copies = { policy = "generations", streams = 2 } }
+"#,
         ),
         fixture(
             "page, streams by interval",
             PART,
             "channels = 2\nchips = 2\n",
-            "[ftl]\nover-provisioning = \"68%\"\n\
-             streams = { host = { policy = \"interval\", limits = [\"64KiB\"], memory = \"256B\" } }\n",
+            r#"[ftl]
+over-provisioning = "68%"
+streams = { host = { policy = "interval", limits = ["64KiB"], memory = "256B" } }
+"#,
         ),
         fixture(
             "page, streams by formula",
             PART,
             "channels = 2\nchips = 2\n",
-            "[ftl]\nover-provisioning = \"68%\"\n\
-             streams = { host = { policy = \"formula\", number = \"interval / 65536\", streams = 3, memory = \"256B\" } }\n",
+            r#"[ftl]
+over-provisioning = "68%"
+streams = { host = { policy = "formula", number = "interval / 65536", streams = 3, memory = "256B" } }
+"#,
         ),
         fixture(
             "page, streams by a policy of the program",
@@ -277,8 +364,14 @@ pub fn fixtures() -> Vec<Fixture> {
 
 /// Creates the devices of the families that do not map pages.
 fn merging() -> Vec<Fixture> {
-    let hydra = "chips = 4\ngang = 2\nwidth = 16\nchannels = 1\nblocks = 40\ncontrollers = { background = 2 }\n\
-                 arbitration = { commands = \"read-first\", bus = \"read-first\" }\n";
+    let hydra = r#"chips = 4
+gang = 2
+width = 16
+channels = 1
+blocks = 40
+controllers = { background = 2 }
+arbitration = { commands = "read-first", bus = "read-first" }
+"#;
     let log = "channels = 2\nchips = 2\ncontrollers = \"per-channel\"\n";
     let chang = "channels = 2\nchips = 1\n";
     let mut small: toml::Table = toml::from_str(FLAT).expect("a part");
@@ -300,24 +393,45 @@ fn merging() -> Vec<Fixture> {
             "hydra, no buffer",
             FLAT,
             hydra,
-            "[host]\nlink = \"sata-150\"\n[ftl]\nkind = \"hydra\"\nover-provisioning = \"75%\"\n\
-             wear = { threshold = 2, check-every = 2 }\n\
-             hydra = { chips = 2, spare-blocks = 4, replicate = true, processor = { mhz = 50, synthesizer = false, unit-cycles = 70 } }\n",
+            r#"[host]
+link = "sata-150"
+[ftl]
+kind = "hydra"
+over-provisioning = "75%"
+wear = { threshold = 2, check-every = 2 }
+hydra = { chips = 2, spare-blocks = 4, replicate = true, processor = { mhz = 50, synthesizer = false, unit-cycles = 70 } }
+"#,
         ),
         fixture(
             "hydra, buffer, flushes logged",
             FLAT,
             hydra,
-            "[buffer]\nsize = \"48KiB\"\npolicy = \"superblock\"\nflush = \"log\"\nmax-superblocks = 2\nhigh = \"60%\"\n\
-             [ftl]\nkind = \"hydra\"\nover-provisioning = \"75%\"\nwear = { threshold = 1, check-every = 1 }\n\
-             hydra = { chips = 2, processor = { mhz = 50 } }\n",
+            r#"[buffer]
+size = "48KiB"
+policy = "superblock"
+flush = "log"
+max-superblocks = 2
+high = "60%"
+[ftl]
+kind = "hydra"
+over-provisioning = "75%"
+wear = { threshold = 1, check-every = 1 }
+hydra = { chips = 2, processor = { mhz = 50 } }
+"#,
         ),
         fixture(
             "hydra, buffer of superblocks",
             FLAT,
             hydra,
-            "[buffer]\nsize = \"32KiB\"\npolicy = \"superblock\"\n\
-             [ftl]\nkind = \"hydra\"\nover-provisioning = \"75%\"\nwear = { threshold = 1, check-every = 1 }\nhydra = { chips = 2 }\n",
+            r#"[buffer]
+size = "32KiB"
+policy = "superblock"
+[ftl]
+kind = "hydra"
+over-provisioning = "75%"
+wear = { threshold = 1, check-every = 1 }
+hydra = { chips = 2 }
+"#,
         ),
         fixture(
             "bast",
@@ -329,8 +443,13 @@ fn merging() -> Vec<Fixture> {
             "fast, buffer",
             FLAT,
             log,
-            "[buffer]\nsize = \"24KiB\"\n[ftl]\nkind = \"fast\"\nover-provisioning = \"40%\"\n\
-             log = { blocks = 6, parallel = 2, striping = \"page\", erase = \"read\" }\n",
+            r#"[buffer]
+size = "24KiB"
+[ftl]
+kind = "fast"
+over-provisioning = "40%"
+log = { blocks = 6, parallel = 2, striping = "page", erase = "read" }
+"#,
         ),
         fixture("chang, plain chains", FLAT, chang, &format!("{chains}chang = {{ mapping-cache = 2 }}\n")),
         fixture(
@@ -369,8 +488,12 @@ fn merging() -> Vec<Fixture> {
             FLAT,
             chang,
             &format!(
-                "{chains}chang = {{ mapping = \"pages\", recluster-every = 16, hash-entries = 32, probes = 3 }}\n\
-                 [slc]\npart = \"K9WAG08U1A\"\npages = 4\nsize = \"64KiB\"\n"
+                r#"{chains}chang = {{ mapping = "pages", recluster-every = 16, hash-entries = 32, probes = 3 }}
+[slc]
+part = "K9WAG08U1A"
+pages = 4
+size = "64KiB"
+"#
             ),
         ),
     ]

@@ -16,16 +16,23 @@ pub(super) fn devices(of: &str) -> [(&'static str, String, &'static str, &'stati
         (
             "page, bit errors",
             part(of, "retry_rber = [\"80%\", \"60%\", \"35%\"]\nretry_time = [\"2us\"]"),
-            "channels = 2\nchips = 2\ncontrollers = \"none\"\nerrors = { temperature = \"40C\", cycles = 1000 }\n\
-             ecc = { decode = { rate = \"60MB/s\" }, codeword = \"512B\", hard-limit = 40 }\n",
+            r#"channels = 2
+chips = 2
+controllers = "none"
+errors = { temperature = "40C", cycles = 1000 }
+ecc = { decode = { rate = "60MB/s" }, codeword = "512B", hard-limit = 40 }
+"#,
             ftl,
         ),
         (
             "page, bit errors, soft decoding",
             part(of, "retry_rber = [\"90%\", \"80%\"]\nretry_time = [\"2us\", \"5us\"]"),
-            "channels = 2\nchips = 2\ncontrollers = \"none\"\nerrors = { temperature = \"40C\", cycles = 1000, remember = false }\n\
-             ecc = { decode = { rate = \"60MB/s\" }, codeword = \"512B\", hard-limit = 40, \
-             soft = { sensings = 2, limit = 60, latency = \"9us\" } }\n",
+            r#"channels = 2
+chips = 2
+controllers = "none"
+errors = { temperature = "40C", cycles = 1000, remember = false }
+ecc = { decode = { rate = "60MB/s" }, codeword = "512B", hard-limit = 40, soft = { sensings = 2, limit = 60, latency = "9us" } }
+"#,
             ftl,
         ),
         (
@@ -34,22 +41,34 @@ pub(super) fn devices(of: &str) -> [(&'static str, String, &'static str, &'stati
                 &format!("{of}slc_mode = {{ read = \"10us\", program = \"90us\", endurance = 9 }}\n"),
                 "slc_mode = 1.1\nretry_rber = [\"80%\", \"60%\", \"35%\"]\nretry_time = [\"2us\"]",
             ),
-            "channels = 2\nchips = 2\ncontrollers = \"none\"\nerrors = { temperature = \"40C\", cycles = 1000 }\n\
-             ecc = { decode = { rate = \"60MB/s\" }, codeword = \"512B\", hard-limit = 40 }\n",
+            r#"channels = 2
+chips = 2
+controllers = "none"
+errors = { temperature = "40C", cycles = 1000 }
+ecc = { decode = { rate = "60MB/s" }, codeword = "512B", hard-limit = 40 }
+"#,
             "[ftl]\nover-provisioning = \"60%\"\nslc-cache = { size = \"256KiB\" }\n",
         ),
         (
             "page, bit errors, refresh by age and reads",
             part(of, "retry_rber = [\"80%\", \"60%\", \"35%\"]\nretry_time = [\"2us\"]"),
-            "channels = 2\nchips = 2\ncontrollers = \"none\"\nerrors = { temperature = \"40C\", cycles = 1000 }\n\
-             ecc = { decode = { rate = \"60MB/s\" }, codeword = \"512B\", hard-limit = 40 }\n",
+            r#"channels = 2
+chips = 2
+controllers = "none"
+errors = { temperature = "40C", cycles = 1000 }
+ecc = { decode = { rate = "60MB/s" }, codeword = "512B", hard-limit = 40 }
+"#,
             "[ftl]\nover-provisioning = \"60%\"\nrefresh = { age = \"20d\", reads = 30, patrol = \"300us\" }\n",
         ),
         (
             "page, bit errors, refresh by errors",
             part(of, "retry_rber = [\"80%\", \"60%\", \"35%\"]\nretry_time = [\"2us\"]"),
-            "channels = 2\nchips = 2\ncontrollers = \"none\"\nerrors = { temperature = \"40C\", cycles = 1000 }\n\
-             ecc = { decode = { rate = \"60MB/s\" }, codeword = \"512B\", hard-limit = 40 }\n",
+            r#"channels = 2
+chips = 2
+controllers = "none"
+errors = { temperature = "40C", cycles = 1000 }
+ecc = { decode = { rate = "60MB/s" }, codeword = "512B", hard-limit = 40 }
+"#,
             "[ftl]\nover-provisioning = \"60%\"\nrefresh = { errors = \"95%\" }\n",
         ),
     ]

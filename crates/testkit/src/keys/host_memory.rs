@@ -13,12 +13,20 @@ pub(super) fn devices() -> [(&'static str, String); 3] {
     ]
     .map(|(name, map)| {
         let rest = format!(
-            "[host]\nlink = {{ rate = \"100MB/s\", overhead = \"2us\", duplex = \"full\" }}\nqueue-depth = 12\n\
-             [host.hmb]\nsize = \"8KiB\"\n\
-             changes = [{{ at = \"8ms\", size = \"0B\" }}, {{ at = \"12ms\", size = \"32KiB\" }}]\n\
-             [ftl]\nmap-unit = \"512B\"\nover-provisioning = \"66%\"\n\
-             [ftl.map]\n{map}\nwrite-buffers = 2\n\
-             hmb = {{ preferred = \"16KiB\", minimum = \"4KiB\", latency = \"3us\" }}\n"
+            r#"[host]
+link = {{ rate = "100MB/s", overhead = "2us", duplex = "full" }}
+queue-depth = 12
+[host.hmb]
+size = "8KiB"
+changes = [{{ at = "8ms", size = "0B" }}, {{ at = "12ms", size = "32KiB" }}]
+[ftl]
+map-unit = "512B"
+over-provisioning = "66%"
+[ftl.map]
+{map}
+write-buffers = 2
+hmb = {{ preferred = "16KiB", minimum = "4KiB", latency = "3us" }}
+"#
         );
         (name, rest)
     })

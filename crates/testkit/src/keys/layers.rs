@@ -12,10 +12,23 @@ use translation::{Translation, UsedZones};
 use super::loads::{Load, RunResults};
 
 pub(super) fn raid_tables() -> String {
-    "[raid]\nlevel = \"raid6\"\ndrives = 4\nchunk = \"4KiB\"\nspares = 1\njournal = \"256KiB\"\nrebuild-rate = \"4MB/s\"\n\
-     collection = { window = \"5ms\" }\nfailures = [{ at = \"30ms\", drive = 1 }]\n\
-     [host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"45%\"\ndiscard = \"durable\"\ngc = { start = 3, stop = 4, parallel = 3 }\n"
-        .to_owned()
+    r#"[raid]
+level = "raid6"
+drives = 4
+chunk = "4KiB"
+spares = 1
+journal = "256KiB"
+rebuild-rate = "4MB/s"
+collection = { window = "5ms" }
+failures = [{ at = "30ms", drive = 1 }]
+[host]
+queue-depth = 12
+[ftl]
+over-provisioning = "45%"
+discard = "durable"
+gc = { start = 3, stop = 4, parallel = 3 }
+"#
+    .to_owned()
 }
 
 /// Adds a kind of drive with less room to the RAID of a device.
@@ -29,10 +42,20 @@ pub(super) fn with_kind(mut spec: Spec) -> Spec {
 
 /// The tables of a translation over zones.
 pub(super) fn translation_tables() -> String {
-    "[translation]\nover-provisioning = \"50%\"\nstreams = 2\nzones-per-stream = 1\ncommand = \"append\"\n\
-     gc = { victim = \"greedy\", start = 2, stop = 4, parallel = 2, piece = \"2KiB\" }\n\
-     [host]\nqueue-depth = 12\n[ftl]\nkind = \"zns\"\nover-provisioning = \"40%\"\nzns = { dies = 1, max-active = 8 }\n"
-        .to_owned()
+    r#"[translation]
+over-provisioning = "50%"
+streams = 2
+zones-per-stream = 1
+command = "append"
+gc = { victim = "greedy", start = 2, stop = 4, parallel = 2, piece = "2KiB" }
+[host]
+queue-depth = 12
+[ftl]
+kind = "zns"
+over-provisioning = "40%"
+zns = { dies = 1, max-active = 8 }
+"#
+    .to_owned()
 }
 
 /// Runs a load on a RAID of full drives.

@@ -7,8 +7,10 @@ pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'sta
             "page, streams by placement identifier",
             part.to_owned(),
             "channels = 2\nchips = 2\n",
-            "[ftl]\nover-provisioning = \"72%\"\n\
-             streams = { host = { policy = \"placement-id\", streams = 3 }, copies = { policy = \"same\" } }\n",
+            r#"[ftl]
+over-provisioning = "72%"
+streams = { host = { policy = "placement-id", streams = 3 }, copies = { policy = "same" } }
+"#,
         ),
         (
             "page, Flexible Data Placement",

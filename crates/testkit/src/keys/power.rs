@@ -10,36 +10,50 @@ pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'sta
             "page, power states and heat",
             cold.clone(),
             flash,
-            "[host]\nqueue-depth = 2\n[ftl]\nover-provisioning = \"45%\"\n\
-             [power]\ncontroller = { active = \"3W\", idle = \"1W\" }\n\
-             states = [{ power = \"500mW\", idle-after = \"100us\", entry = \"300us\", exit = \"60us\" }, \
-             { power = \"5mW\", idle-after = \"5ms\", entry = \"100us\", exit = \"300us\" }]\n\
-             thermal = { ambient = \"30C\", resistance = \"10K/W\", time-constant = \"3ms\", sample = \"100us\", \
-             throttle = { style = \"proportional\", from = \"35C\", to = \"70C\", highest-rate = \"20MB/s\", lowest-rate = \"5MB/s\" } }\n",
+            r#"[host]
+queue-depth = 2
+[ftl]
+over-provisioning = "45%"
+[power]
+controller = { active = "3W", idle = "1W" }
+states = [{ power = "500mW", idle-after = "100us", entry = "300us", exit = "60us" }, { power = "5mW", idle-after = "5ms", entry = "100us", exit = "300us" }]
+thermal = { ambient = "30C", resistance = "10K/W", time-constant = "3ms", sample = "100us", throttle = { style = "proportional", from = "35C", to = "70C", highest-rate = "20MB/s", lowest-rate = "5MB/s" } }
+"#,
         ),
         (
             "page, power states and heat, on and off",
             cold,
             flash,
-            "[host]\nqueue-depth = 2\n[ftl]\nover-provisioning = \"45%\"\n\
-             [power]\ncontroller = { active = \"3W\", idle = \"1W\" }\n\
-             thermal = { ambient = \"30C\", resistance = \"10K/W\", time-constant = \"3ms\", sample = \"1ms\", \
-             throttle = { style = \"on-off\", from = \"45C\", to = \"50C\", lowest-rate = \"5MB/s\" } }\n",
+            r#"[host]
+queue-depth = 2
+[ftl]
+over-provisioning = "45%"
+[power]
+controller = { active = "3W", idle = "1W" }
+thermal = { ambient = "30C", resistance = "10K/W", time-constant = "3ms", sample = "1ms", throttle = { style = "on-off", from = "45C", to = "50C", lowest-rate = "5MB/s" } }
+"#,
         ),
         (
             "page, power cap",
             part.to_owned(),
             "channels = 2\nchips = 2\ncontrollers = \"none\"\nfaults = { wear-out = true }\n",
-            "[ftl]\nover-provisioning = \"45%\"\n\
-             [power]\ncap = { peak = \"110mW\", average = \"80mW\", window = \"700us\" }\n",
+            r#"[ftl]
+over-provisioning = "45%"
+[power]
+cap = { peak = "110mW", average = "80mW", window = "700us" }
+"#,
         ),
         (
             "page, power states that are operational",
             part.to_owned(),
             "channels = 2\nchips = 2\ncontrollers = \"none\"\nfaults = { wear-out = true }\n",
-            "[ftl]\nover-provisioning = \"45%\"\n\
-             [power]\ncontroller = { active = \"1W\", idle = \"1W\" }\n\
-             operational = [{ power = \"3W\" }, { power = \"1130mW\", entry = \"10us\", exit = \"20us\" }]\nselect = 1\n",
+            r#"[ftl]
+over-provisioning = "45%"
+[power]
+controller = { active = "1W", idle = "1W" }
+operational = [{ power = "3W" }, { power = "1130mW", entry = "10us", exit = "20us" }]
+select = 1
+"#,
         ),
     ]
 }

@@ -312,8 +312,14 @@ fn requests_drawn_together_end_where_the_limits_do() {
 
 #[test]
 fn what_is_drawn_ahead_counts_as_left() {
-    let text = "name = \"t\"\nrequests = 40\narrivals = { kind = \"closed\", depth = 1 }\n[[stream]]\nreads = \"0%\"\n\
-                sizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+    let text = r#"name = "t"
+requests = 40
+arrivals = { kind = "closed", depth = 1 }
+[[stream]]
+reads = "0%"
+sizes = [{ size = "4KiB" }]
+address = { pattern = "uniform" }
+"#;
     let mut g = generator(text, 1);
     for left in (1..=40).rev() {
         assert!(!g.ahead().is_empty());

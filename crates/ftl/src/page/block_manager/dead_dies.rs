@@ -220,8 +220,8 @@ mod tests {
     /// A drive of four dies that is written once. One die then fails, and a read finds the failure.
     fn moved(rate: &str) -> (Rig<PageFtl>, Span) {
         let (config, array, _) = describe(&format!(
-            "flash = {{ part = 'K9K8G08U0M', channels = 4, chips = 1, blocks = 32, pages = 8, planes = 1, controllers = 'none' }}\n\
-             ftl = {{ capacity = '256KiB', superblock-dies = 4, parity = true{rate} }}"
+            r"flash = {{ part = 'K9K8G08U0M', channels = 4, chips = 1, blocks = 32, pages = 8, planes = 1, controllers = 'none' }}
+ftl = {{ capacity = '256KiB', superblock-dies = 4, parity = true{rate} }}"
         ));
         let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
         let mut rig: Rig<PageFtl> = Rig::with(config, &array);

@@ -178,8 +178,11 @@ mod tests {
     #[test]
     fn a_pool_of_translation_pages_takes_a_missing_superblock_from_the_data_pool_of_its_die() {
         // Two dies with a translation page each.
-        let text = "flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 80, pages = 16, planes = 1 }\n\
-                    [ftl]\nkind = 'page'\nover-provisioning = '60%'\nmap = { kind = 'uncached' }";
+        let text = r"flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 80, pages = 16, planes = 1 }
+[ftl]
+kind = 'page'
+over-provisioning = '60%'
+map = { kind = 'uncached' }";
         for (lacking, page) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
             let mut blocks = superblocks(text);
             assert_eq!((blocks.groups, blocks.pools.len()), (2, 4));
@@ -199,8 +202,11 @@ mod tests {
 
     #[test]
     fn what_a_data_pool_takes_back_returns_to_the_pool_of_translation_pages() {
-        let text = "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 40, pages = 16, planes = 1 }\n\
-                    [ftl]\nkind = 'page'\nover-provisioning = '60%'\nmap = { kind = 'uncached' }";
+        let text = r"flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 40, pages = 16, planes = 1 }
+[ftl]
+kind = 'page'
+over-provisioning = '60%'
+map = { kind = 'uncached' }";
         let mut blocks = superblocks(text);
         while blocks.lend_block(0, 0) {}
         let (data, pages) = (blocks.pools[0].usable, blocks.pools[1].usable);

@@ -350,8 +350,8 @@ mod tests {
     /// and of the parity that the mount has programmed.
     fn completed(data_is_lost: bool) -> (Rig<PageFtl>, [Psn; 2]) {
         let (config, array, _) = describe(
-            "flash = { part = 'K9K8G08U0M', channels = 4, chips = 1, blocks = 16, pages = 8, planes = 1, controllers = 'none' }\n\
-             ftl = { capacity = '256KiB', superblock-dies = 4, parity = true }",
+            r"flash = { part = 'K9K8G08U0M', channels = 4, chips = 1, blocks = 16, pages = 8, planes = 1, controllers = 'none' }
+ftl = { capacity = '256KiB', superblock-dies = 4, parity = true }",
         );
         let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
         let mut rig: Rig<PageFtl> = Rig::with(config, &array);

@@ -257,8 +257,8 @@ mod tests {
     /// read or cannot.
     fn counters(parity_is_lost: bool) -> ParityCounters {
         let (config, array, _) = describe(
-            "flash = { part = 'K9K8G08U0M', channels = 2, chips = 1, blocks = 16, pages = 8, planes = 1, controllers = 'none' }\n\
-             ftl = { capacity = '128KiB', superblock-dies = 2, parity = true }",
+            r"flash = { part = 'K9K8G08U0M', channels = 2, chips = 1, blocks = 16, pages = 8, planes = 1, controllers = 'none' }
+ftl = { capacity = '128KiB', superblock-dies = 2, parity = true }",
         );
         let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
         let mut rig: Rig<PageFtl> = Rig::with(config, &array);

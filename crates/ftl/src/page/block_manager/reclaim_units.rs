@@ -233,8 +233,8 @@ mod tests {
     /// A die of 16 superblocks of 8 mapping units.
     fn drive(fdp: &str) -> Rig<PageFtl> {
         let (config, array, _) = describe(&format!(
-            "flash = {{ part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 16, pages = 8, planes = 1 }}\n\
-             ftl = {{ capacity = '128KiB', fdp = {{ {fdp} }} }}"
+            r"flash = {{ part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 16, pages = 8, planes = 1 }}
+ftl = {{ capacity = '128KiB', fdp = {{ {fdp} }} }}"
         ));
         let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
         Rig::with(config, &array)

@@ -118,8 +118,8 @@ mod tests {
     /// members.
     fn believed(planted: crate::PlantedBug) -> u32 {
         let (config, array, _) = describe(
-            "flash = { part = 'K9K8G08U0M', channels = 2, chips = 1, blocks = 16, pages = 8, planes = 1, controllers = 'none' }\n\
-             ftl = { capacity = '256KiB', superblock-dies = 2 }",
+            r"flash = { part = 'K9K8G08U0M', channels = 2, chips = 1, blocks = 16, pages = 8, planes = 1, controllers = 'none' }
+ftl = { capacity = '256KiB', superblock-dies = 2 }",
         );
         let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
         let mut rig: Rig<PageFtl> = Rig::with(config, &array);

@@ -157,8 +157,8 @@ mod tests {
     /// A drive of four pools, with queues that are confined to the given dies.
     fn small(queues: &[[u32; 2]]) -> Rig<PageFtl> {
         let (config, array, _) = describe(
-            "flash = { part = 'dirik-2009', channels = 2, chips = 2, blocks = 24, pages = 16 }\n\
-             ftl = { over-provisioning = '60%' }",
+            r"flash = { part = 'dirik-2009', channels = 2, chips = 2, blocks = 24, pages = 16 }
+ftl = { over-provisioning = '60%' }",
         );
         let mut config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
         config.sets.extend(queues.iter().map(|dies| dies.map(DieId::new).to_vec()));

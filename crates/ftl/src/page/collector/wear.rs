@@ -132,9 +132,14 @@ mod tests {
         // The translation page has two superblocks of two word lines: each store copies the page and erases one of
         // them. A move of a data superblock stores the page up to 32 times.
         let mut rig = Rig::new(
-            "flash = { part = 'FMMU-V2', channels = 1, chips = 1, blocks = 19, pages = 4, planes = 2 }\n\
-             [ftl]\nkind = 'page'\nmap-unit = '4KiB'\ncapacity = '640KiB'\nmap = { kind = 'uncached' }\n\
-             gc = { shared-log = true }\nwear = { threshold = 4, check-every = 4 }",
+            r"flash = { part = 'FMMU-V2', channels = 1, chips = 1, blocks = 19, pages = 4, planes = 2 }
+[ftl]
+kind = 'page'
+map-unit = '4KiB'
+capacity = '640KiB'
+map = { kind = 'uncached' }
+gc = { shared-log = true }
+wear = { threshold = 4, check-every = 4 }",
         );
         let units = rig.units();
         rig.write(&(0..units).collect::<Vec<_>>(), None);

@@ -164,8 +164,8 @@ mod tests {
     #[test]
     fn a_superblock_that_failed_before_a_power_cut_is_emptied_and_retired_after_it() {
         let (config, array, _) = describe(
-            "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 16, pages = 8, planes = 1 }\n\
-             ftl = { capacity = '128KiB' }",
+            r"flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 16, pages = 8, planes = 1 }
+ftl = { capacity = '128KiB' }",
         );
         let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
         let mut rig: Rig<PageFtl> = Rig::with(config, &array);
@@ -187,8 +187,8 @@ mod tests {
     #[test]
     fn superblocks_are_closed_in_the_order_of_their_ages_after_a_power_cut() {
         let (config, array, _) = describe(
-            "flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 24, pages = 8, planes = 1 }\n\
-             ftl = { over-provisioning = '40%', gc = { victim = { policy = 'fifo' } } }",
+            r"flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 24, pages = 8, planes = 1 }
+ftl = { over-provisioning = '40%', gc = { victim = { policy = 'fifo' } } }",
         );
         let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
         let mut rig: Rig<PageFtl> = Rig::with(config, &array);
@@ -210,8 +210,8 @@ mod tests {
     #[test]
     fn a_power_cut_in_a_collection_leaves_its_target_without_valid_units() {
         let (config, array, _) = describe(
-            "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 16, pages = 8, planes = 1 }\n\
-             ftl = { capacity = '176KiB', gc = { parallel = 1 } }",
+            r"flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 16, pages = 8, planes = 1 }
+ftl = { capacity = '176KiB', gc = { parallel = 1 } }",
         );
         let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
         let mut rig: Rig<PageFtl> = Rig::with(config, &array);

@@ -95,8 +95,8 @@ mod tests {
     #[test]
     fn copies_that_are_entered_together_leave_the_state_of_copies_entered_one_by_one() {
         let (config, array, _) = describe(
-            "flash = { part = 'FMMU-V2', channels = 1, chips = 1, blocks = 24, pages = 16 }\n\
-             ftl = { map-unit = '4KiB', over-provisioning = '40%' }",
+            r"flash = { part = 'FMMU-V2', channels = 1, chips = 1, blocks = 24, pages = 16 }
+ftl = { map-unit = '4KiB', over-provisioning = '40%' }",
         );
         let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
         let mut rig: Rig<PageFtl> = Rig::with(config, &array);

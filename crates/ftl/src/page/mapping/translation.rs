@@ -201,9 +201,13 @@ mod tests {
         for (map, first) in ["uncached", "dftl", "fmmu"].into_iter().flat_map(|map| (0..60).map(move |nth| (map, nth)))
         {
             let mut rig = Rig::new(&format!(
-                "flash = {{ part = 'dirik-2009', channels = 2, chips = 1, blocks = 8, pages = 4, planes = 1 }}\n\
-                 [ftl]\nkind = 'page'\nmap-unit = '512B'\nover-provisioning = '81.25%'\nmap = {{ kind = '{map}' }}\n\
-                 gc = {{ start = 1, stop = 2, parallel = 2, shared-log = true }}"
+                r"flash = {{ part = 'dirik-2009', channels = 2, chips = 1, blocks = 8, pages = 4, planes = 1 }}
+[ftl]
+kind = 'page'
+map-unit = '512B'
+over-provisioning = '81.25%'
+map = {{ kind = '{map}' }}
+gc = {{ start = 1, stop = 2, parallel = 2, shared-log = true }}"
             ));
             let units = rig.units();
             (0..units).for_each(|lpn| rig.write(&[lpn], None));

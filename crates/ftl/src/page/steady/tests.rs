@@ -17,8 +17,10 @@ fn drawn(text: &str, seed: u64) -> (PageConfig, Vec<SteadySuperblock>) {
     (config, laid)
 }
 
-const DRIVE: &str = "flash = { part = 'K9K8G08U0M', channels = 2, chips = 2, blocks = 64, pages = 16, planes = 1 }\n\
-                     [ftl]\nover-provisioning = '20%'\n";
+const DRIVE: &str = r"flash = { part = 'K9K8G08U0M', channels = 2, chips = 2, blocks = 64, pages = 16, planes = 1 }
+[ftl]
+over-provisioning = '20%'
+";
 
 #[test]
 fn every_pool_has_free_and_open_superblocks_and_all_units_have_a_place() {

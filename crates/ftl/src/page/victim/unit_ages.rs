@@ -112,9 +112,8 @@ mod tests {
     fn a_drive_whose_policy_asks_for_ages_keeps_all_data() {
         for score in ["mean_age * invalid", "oldest - youngest", "youngest", "invalid + copies - stream"] {
             let mut rig = Rig::new(&format!(
-                "flash = {{ part = 'dirik-2009', channels = 1, chips = 1, blocks = 24, pages = 8, planes = 1 }}\n\
-                 ftl = {{ map-unit = '1KiB', over-provisioning = '40%', \
-                 gc = {{ victim = {{ policy = 'score', score = '{score}' }} }} }}"
+                r"flash = {{ part = 'dirik-2009', channels = 1, chips = 1, blocks = 24, pages = 8, planes = 1 }}
+ftl = {{ map-unit = '1KiB', over-provisioning = '40%', gc = {{ victim = {{ policy = 'score', score = '{score}' }} }} }}"
             ));
             let units = rig.units();
             (0..units).for_each(|lpn| rig.write(&[lpn], None));

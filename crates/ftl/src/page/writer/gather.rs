@@ -90,8 +90,12 @@ mod tests {
     fn translation_pages_gather_in_the_next_pool_with_room() {
         // Three dies with a translation page each.
         let mut rig = Rig::new(
-            "flash = { part = 'K9K8G08U0M', channels = 1, chips = 3, blocks = 80, pages = 16, planes = 1 }\n\
-             [ftl]\nkind = 'page'\nover-provisioning = '65%'\nmap = { kind = 'uncached' }\nmap-gather = 1",
+            r"flash = { part = 'K9K8G08U0M', channels = 1, chips = 3, blocks = 80, pages = 16, planes = 1 }
+[ftl]
+kind = 'page'
+over-provisioning = '65%'
+map = { kind = 'uncached' }
+map-gather = 1",
         );
         let ftl = rig.ftl.downcast_mut::<PageFtl>().expect("a page map");
         assert_eq!((ftl.blocks.groups, ftl.blocks.pools.len()), (3, 6));

@@ -70,8 +70,12 @@ fn errors_need_a_part_a_decoder_and_an_ftl_that_know_of_them() {
 #[test]
 fn the_parity_of_a_codeword_has_errors_too() {
     let text = format!(
-        "name = 'e'\nflash = {{ part = 'tlc-72l', channels = 1, chips = 1, blocks = 64, pages = 18, errors = {{}}, {ECC} }}\n\
-         [ftl]\nover-provisioning = '50%'\nmap-unit = '4KiB'\n"
+        r"name = 'e'
+flash = {{ part = 'tlc-72l', channels = 1, chips = 1, blocks = 64, pages = 18, errors = {{}}, {ECC} }}
+[ftl]
+over-provisioning = '50%'
+map-unit = '4KiB'
+"
     );
     let resolved = toml::from_str::<Spec>(&text).expect("a device").resolve().expect("valid");
     let errors = resolved.backend.errors.expect("errors");

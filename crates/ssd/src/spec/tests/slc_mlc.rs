@@ -96,8 +96,12 @@ fn keys_that_conflict_with_the_slc_mlc_ftl_are_refused() {
         let found = faults(kind, flash, chang, slc);
         assert!(found.iter().any(|fault| fault.starts_with(wanted)), "{wanted}: {found:?}");
     }
-    let text = "name = \"h\"\nflash = { part = \"dirik-2009\", channels = 1, chips = 1, blocks = 8, planes = 1 }\n\
-                [ftl]\nkind = \"chang\"\nover-provisioning = \"10%\"\n";
+    let text = r#"name = "h"
+flash = { part = "dirik-2009", channels = 1, chips = 1, blocks = 8, planes = 1 }
+[ftl]
+kind = "chang"
+over-provisioning = "10%"
+"#;
     let spec: Spec = toml::from_str(text).expect("a description");
     let fault = spec.resolve().expect_err("too little is spare").remove(0);
     assert!(fault.message.contains("the FTL reserves 4 for writing and folding"), "{fault:?}");

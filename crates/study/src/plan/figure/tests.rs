@@ -8,10 +8,21 @@ use crate::label::Label;
 use crate::metric::Metric;
 use crate::plan::Plan;
 
-const HEAD: &str = "name = \"s\"\ndevice = \"dirik-1x1\"\nworkload = \"dirik-wd\"\n\
-    [[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [1, 2]\n\
-    [[axis]]\nname = \"depth\"\nkey = \"run.depth\"\nvalues = [1, 4]\n\
-    [[figure]]\nnumber = \"Fig. 1\"\ntitle = \"t\"\n";
+const HEAD: &str = r#"name = "s"
+device = "dirik-1x1"
+workload = "dirik-wd"
+[[axis]]
+name = "banks"
+key = "device.flash.chips"
+values = [1, 2]
+[[axis]]
+name = "depth"
+key = "run.depth"
+values = [1, 4]
+[[figure]]
+number = "Fig. 1"
+title = "t"
+"#;
 
 fn plan(figure: &str) -> Result<Plan, Faults> {
     let document = Document::parse(Path::new("s.toml"), format!("{HEAD}{figure}")).expect("TOML");
@@ -20,8 +31,12 @@ fn plan(figure: &str) -> Result<Plan, Faults> {
 
 #[test]
 fn a_figure_names_axes_and_metrics_of_its_study() {
-    let sound = "metrics = [\"read.mean\"]\nalong = \"banks\"\nby = \"depth\"\nwhere = { depth = 4 }\nscale = \"log\"\n\
-        paper = [{ at = { banks = 1, depth = 4 }, value = \"2ms\", source = \"Sec. 1\" }]";
+    let sound = r#"metrics = ["read.mean"]
+along = "banks"
+by = "depth"
+where = { depth = 4 }
+scale = "log"
+paper = [{ at = { banks = 1, depth = 4 }, value = "2ms", source = "Sec. 1" }]"#;
     let figures = plan(sound).expect("sound").spec.figures;
     assert_eq!(figures[0].stated[0].bounds(&figures[0], &figures[0].metrics[0]), Some((2000.0, 2000.0)));
     for (change, to, wanted) in [
@@ -120,13 +135,16 @@ fn a_stated_value_is_divided_by_what_the_source_states_too() {
         (stated.bounds(figure, &figure.metrics[0]), stated.division())
     };
     let (saved, text) = bounds(
-        "metrics = [\"log.saving / log.merges\"]\nalong = \"banks\"\n\
-         paper = [{ at = { banks = 1 }, value = \"3s\", over = [1_000, 2_000], source = \"Sec. 1\" }]",
+        r#"metrics = ["log.saving / log.merges"]
+along = "banks"
+paper = [{ at = { banks = 1 }, value = "3s", over = [1_000, 2_000], source = "Sec. 1" }]"#,
     );
     assert_eq!((saved, text.as_deref()), (Some((1000.0, 1000.0)), Some("3s by 1000 + 2000")));
     let (share, text) = bounds(
-        "metrics = [\"read.mean\"]\nalong = \"banks\"\nper = { banks = 2 }\n\
-         paper = [{ at = { banks = 1 }, between = [\"2ms\", \"3ms\"], over = [\"4ms\"], source = \"Sec. 1\" }]",
+        r#"metrics = ["read.mean"]
+along = "banks"
+per = { banks = 2 }
+paper = [{ at = { banks = 1 }, between = ["2ms", "3ms"], over = ["4ms"], source = "Sec. 1" }]"#,
     );
     assert_eq!((share, text.as_deref()), (Some((0.5, 0.75)), Some("2ms to 3ms by 4ms")));
 }

@@ -9,12 +9,26 @@ use crate::plan::Plan;
 use crate::summary::Summary;
 
 /// A drive with one die, so that two loops of depth 1 take turns.
-const DRIVE: &str = "name = \"one die\"\nflash = { part = \"K9K8G08U0M\", channels = 1, chips = 1, planes = 1, blocks = 32, \
-    pages = 8 }\nftl = { over-provisioning = \"60%\" }\n[host]\nlink = \"none\"\nqueue-depth = 8\narbitration = \"weighted\"\n[[host.queue]]\nweight = 2\n\
-    [[host.queue]]\n";
+const DRIVE: &str = r#"name = "one die"
+flash = { part = "K9K8G08U0M", channels = 1, chips = 1, planes = 1, blocks = 32, pages = 8 }
+ftl = { over-provisioning = "60%" }
+[host]
+link = "none"
+queue-depth = 8
+arbitration = "weighted"
+[[host.queue]]
+weight = 2
+[[host.queue]]
+"#;
 
-const READER: &str = "name = \"a reader\"\nrequests = 200\narrivals = { kind = \"closed\", depth = 1 }\n\
-    [[stream]]\nreads = \"100%\"\nsizes = [{ size = \"2KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+const READER: &str = r#"name = "a reader"
+requests = 200
+arrivals = { kind = "closed", depth = 1 }
+[[stream]]
+reads = "100%"
+sizes = [{ size = "2KiB" }]
+address = { pattern = "uniform" }
+"#;
 
 const HEAD: &str = "name = \"s\"\ndevice = \"drive.toml\"\nworkload = \"reader.toml\"\n";
 
@@ -92,10 +106,14 @@ fn a_flow_alone_is_the_same_session_without_the_others() {
 
 #[test]
 fn axes_change_keys_of_flows() {
-    let axes = "[[axis]]\nname = \"depth\"\nkey = \"run.flows.other.depth\"\nvalues = [1, 4]\n\
-        [[axis]]\nname = \"load\"\npoint = [{ at = \"alone\" }, { at = \"heavy\", set.run.flows.other = { queue = 1, \
-        weight = 7, set = { requests = 50, stream = [{ reads = \"0%\", sizes = [{ size = \"4KiB\" }], \
-        address = { pattern = \"uniform\" } }] } } }]\n";
+    let axes = r#"[[axis]]
+name = "depth"
+key = "run.flows.other.depth"
+values = [1, 4]
+[[axis]]
+name = "load"
+point = [{ at = "alone" }, { at = "heavy", set.run.flows.other = { queue = 1, weight = 7, set = { requests = 50, stream = [{ reads = "0%", sizes = [{ size = "4KiB" }], address = { pattern = "uniform" } }] } } }]
+"#;
     let study = "run = { name = \"own\", flows.other.workload = \"reader.toml\" }\n".to_owned();
     let dir = folder(&format!("{study}metrics = [\"flow.other.requests-per-s\"]\n{axes}"));
     let plan = plan(dir.path()).unwrap_or_else(|faults| panic!("{faults}"));
@@ -123,10 +141,12 @@ fn axes_change_keys_of_flows() {
 
 #[test]
 fn a_flow_plays_a_trace_beside_the_study_with_its_own_units() {
-    let study = "run = { name = \"own\", flows.other = { workload = \"disk.csv\", limit = 3, format = \"csv\", \
-        extent = \"wrap\" } }\n\
-        [[axis]]\nname = \"columns\"\nkey = \"run.flows.other.columns\"\nvalues = [\"time=1:ms,op=2,offset=3:B,size=4:B,\
-        header=no\", \"time=1:us,op=2,offset=3:B,size=4:B,header=no\"]\n";
+    let study = r#"run = { name = "own", flows.other = { workload = "disk.csv", limit = 3, format = "csv", extent = "wrap" } }
+[[axis]]
+name = "columns"
+key = "run.flows.other.columns"
+values = ["time=1:ms,op=2,offset=3:B,size=4:B,header=no", "time=1:us,op=2,offset=3:B,size=4:B,header=no"]
+"#;
     let dir = folder(study);
     fs::write(dir.path().join("disk.csv"), "0,R,0,4096\n7,W,4096,4096\n9,R,0,4096\n11,R,0,4096\n").expect("written");
     let plan = plan(dir.path()).unwrap_or_else(|faults| panic!("{faults}"));

@@ -6,11 +6,18 @@ use super::*;
 use crate::execute::{self, ExecuteError, Program, StudyOutcome};
 use crate::plan::Plan;
 
-const DRIVE: &str = "flash = { part = \"K9K8G08U0M\", channels = 1, chips = 2, planes = 1, blocks = 32, pages = 8 }\n\
-    ftl = { over-provisioning = \"60%\" }\n";
+const DRIVE: &str = r#"flash = { part = "K9K8G08U0M", channels = 1, chips = 2, planes = 1, blocks = 32, pages = 8 }
+ftl = { over-provisioning = "60%" }
+"#;
 
-const WRITER: &str = "name = \"writer\"\nrequests = 60\narrivals = { kind = \"closed\", depth = 2 }\n\
-    [[stream]]\nreads = \"50%\"\nsizes = [{ size = \"2KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+const WRITER: &str = r#"name = "writer"
+requests = 60
+arrivals = { kind = "closed", depth = 2 }
+[[stream]]
+reads = "50%"
+sizes = [{ size = "2KiB" }]
+address = { pattern = "uniform" }
+"#;
 
 struct Folder(tempfile::TempDir);
 

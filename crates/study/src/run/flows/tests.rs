@@ -21,9 +21,23 @@ fn flow<'a>(name: &str, source: &'a mut List, queue: u16) -> Flow<'a> {
 
 /// A drive with two queues of weights three and one.
 fn drive() -> Ssd<()> {
-    let text = "name = \"two\"\n[flash]\npart = \"FMMU-V2\"\nchannels = 2\nchips = 2\nblocks = 32\npages = 16\n\
-                [host]\nqueue-depth = 32\narbitration = \"weighted\"\n[[host.queue]]\nweight = 3\n[[host.queue]]\n\
-                [ftl]\nmap-unit = \"4KiB\"\nover-provisioning = \"30%\"\n";
+    let text = r#"name = "two"
+[flash]
+part = "FMMU-V2"
+channels = 2
+chips = 2
+blocks = 32
+pages = 16
+[host]
+queue-depth = 32
+arbitration = "weighted"
+[[host.queue]]
+weight = 3
+[[host.queue]]
+[ftl]
+map-unit = "4KiB"
+over-provisioning = "30%"
+"#;
     let spec: Spec = toml::from_str(text).expect("a description");
     let mut drive = Ssd::new(&spec.resolve().expect("a device"), 3);
     drive.precondition(Precondition::Fill, &mut |_, _| {});
@@ -117,8 +131,14 @@ fn a_limit_counts_all_flows_and_an_unknown_queue_is_refused() {
 
 #[test]
 fn closed_flows_that_draw_ahead_go_on_with_their_next_request() {
-    let text = "name = \"t\"\nrequests = 60\narrivals = { kind = \"closed\", depth = 3 }\n[[stream]]\nreads = \"100%\"\n\
-                sizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+    let text = r#"name = "t"
+requests = 60
+arrivals = { kind = "closed", depth = 3 }
+[[stream]]
+reads = "100%"
+sizes = [{ size = "4KiB" }]
+address = { pattern = "uniform" }
+"#;
     let spec = GeneratorSpec::from_toml(text).expect("it is valid");
     let mut drive = drive();
     let mut sources = [1, 2].map(|seed| Generator::new(&spec, drive.capacity(), seed).expect("it is valid"));

@@ -261,10 +261,32 @@ fn a_value_of_the_environment_matters_only_where_it_counts() {
 #[test]
 fn a_job_file_that_was_made_from_a_trace() {
     let specs = specs(
-        "[global]\nclocksource=clock_gettime\n[pid100]\nnumjobs=1\ndirect=1\nioengine=libaio\niodepth=7\nrw=randrw\n\
-         rwmixread=60\npercentage_random=96,34\nfilename=/dev/sda\nstartdelay=3s\nruntime=10s\n\
-         bssplit=4096/70:8192/,4096/20:65536/\nrate=400k,100k,\n\n[pid7,pid8]\nnumjobs=2\ndirect=1\nioengine=sync\n\
-         rw=randwrite\npercentage_random=100,100,100\nfilename=/dev/sda:/dev/sdb\nruntime=12s\nbssplit=4096/\n",
+        r"[global]
+clocksource=clock_gettime
+[pid100]
+numjobs=1
+direct=1
+ioengine=libaio
+iodepth=7
+rw=randrw
+rwmixread=60
+percentage_random=96,34
+filename=/dev/sda
+startdelay=3s
+runtime=10s
+bssplit=4096/70:8192/,4096/20:65536/
+rate=400k,100k,
+
+[pid7,pid8]
+numjobs=2
+direct=1
+ioengine=sync
+rw=randwrite
+percentage_random=100,100,100
+filename=/dev/sda:/dev/sdb
+runtime=12s
+bssplit=4096/
+",
     );
     let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
     assert_eq!(names, ["pid100", "pid7,pid8"]);

@@ -17,10 +17,20 @@ fn drive(refresh: &str) -> Rig<PageFtl> {
 /// A die as [`drive`] gives it, after `cycles` program and erase cycles.
 fn worn(cycles: u32, refresh: &str) -> Rig<PageFtl> {
     let (config, array, _) = describe(&format!(
-        "[flash]\nchannels = 1\nchips = 1\nblocks = 16\npages = 18\nplanes = 1\n\
-         custom-part = {{ like = 'tlc-72l', geometry = {{ page = '8KiB' }}, timing = {{ one_shot = 1 }} }}\n\
-         errors = {{ temperature = '30C', cycles = {cycles} }}\necc = {{ decode = {{ rate = '2GB/s' }}, hard-limit = 500 }}\n\
-         [ftl]\nmap-unit = '8KiB'\ncapacity = '1152KiB'\nrefresh = {{ {refresh} }}\n"
+        r"[flash]
+channels = 1
+chips = 1
+blocks = 16
+pages = 18
+planes = 1
+custom-part = {{ like = 'tlc-72l', geometry = {{ page = '8KiB' }}, timing = {{ one_shot = 1 }} }}
+errors = {{ temperature = '30C', cycles = {cycles} }}
+ecc = {{ decode = {{ rate = '2GB/s' }}, hard-limit = 500 }}
+[ftl]
+map-unit = '8KiB'
+capacity = '1152KiB'
+refresh = {{ {refresh} }}
+"
     ));
     let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
     Rig::with(config, &array)

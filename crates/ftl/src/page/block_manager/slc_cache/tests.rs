@@ -18,11 +18,18 @@ pub(super) fn drive(cache: &str) -> Rig<PageFtl> {
 fn drive_of((planes, pages): (u32, u32), cache: &str) -> Rig<PageFtl> {
     let page = 8 * planes;
     let (config, array, _) = describe(&format!(
-        "[flash]\nchannels = 1\nchips = 1\nblocks = 24\npages = {pages}\nplanes = {planes}\n\
-         custom-part = {{ like = 'sk-hynix-176l-tlc', geometry = {{ page = '{page}KiB' }}, \
-         features = {{ multi_plane = {}, copy_back = true }}, \
-         slc_mode = {{ read = '25us', program = '200us', endurance = 30000 }} }}\n\
-         [ftl]\ncapacity = '4608KiB'\nmap-unit = '8KiB'\nslc-cache = {{ {cache} }}\n",
+        r"[flash]
+channels = 1
+chips = 1
+blocks = 24
+pages = {pages}
+planes = {planes}
+custom-part = {{ like = 'sk-hynix-176l-tlc', geometry = {{ page = '{page}KiB' }}, features = {{ multi_plane = {}, copy_back = true }}, slc_mode = {{ read = '25us', program = '200us', endurance = 30000 }} }}
+[ftl]
+capacity = '4608KiB'
+map-unit = '8KiB'
+slc-cache = {{ {cache} }}
+",
         planes > 1
     ));
     let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();

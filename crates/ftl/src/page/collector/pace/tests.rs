@@ -10,8 +10,8 @@ use crate::rig::{Rig, describe};
 
 fn rig(gc: &str, map: &str) -> Rig<PageFtl> {
     let (config, array, _) = describe(&format!(
-        "flash = {{ part = 'dirik-2009', channels = 2, chips = 1, blocks = 24, pages = 8, planes = 1 }}\n\
-         ftl = {{ map-unit = '1KiB', over-provisioning = '70%', map = {{ kind = '{map}' }}, gc = {{ {gc} }} }}"
+        r"flash = {{ part = 'dirik-2009', channels = 2, chips = 1, blocks = 24, pages = 8, planes = 1 }}
+ftl = {{ map-unit = '1KiB', over-provisioning = '70%', map = {{ kind = '{map}' }}, gc = {{ {gc} }} }}"
     ));
     Rig::with(config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone(), &array)
 }

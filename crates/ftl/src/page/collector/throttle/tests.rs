@@ -10,8 +10,8 @@ use crate::rig::{Rig, describe};
 /// A die of 80 superblocks of 16 mapping units, a fifth of it spare, written once.
 fn drive(gc: &str) -> Rig<PageFtl> {
     let (config, array, _) = describe(&format!(
-        "flash = {{ part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 80, pages = 16, planes = 1 }}\n\
-         ftl = {{ capacity = '2048KiB', gc = {{ {gc} }} }}"
+        r"flash = {{ part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 80, pages = 16, planes = 1 }}
+ftl = {{ capacity = '2048KiB', gc = {{ {gc} }} }}"
     ));
     let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
     let mut rig: Rig<PageFtl> = Rig::with(config, &array);

@@ -16,8 +16,8 @@ use crate::toolkit::{Map, Versions};
 
 fn small(discard: &str) -> (PageConfig, Rig<PageFtl>) {
     let (config, array, _) = describe(&format!(
-        "flash = {{ part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 24, pages = 8, planes = 1 }}\n\
-         ftl = {{ capacity = '300KiB', map-unit = '512B', discard = '{discard}', checkpoint = {{ every = '64KiB' }} }}"
+        r"flash = {{ part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 24, pages = 8, planes = 1 }}
+ftl = {{ capacity = '300KiB', map-unit = '512B', discard = '{discard}', checkpoint = {{ every = '64KiB' }} }}"
     ));
     let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
     (config.clone(), Rig::with(config, &array))

@@ -10,8 +10,8 @@ use crate::rig::{Rig, describe};
 /// A drive of four pools on two channels, with two mapping units in a page.
 fn rig(placement: &str) -> Rig<PageFtl> {
     let (config, array, _) = describe(&format!(
-        "flash = {{ part = 'K9K8G08U0M', channels = 2, chips = 2, blocks = 16, pages = 8, planes = 1 }}\n\
-         ftl = {{ capacity = '512KiB', map-unit = '1KiB', placement = {placement} }}"
+        r"flash = {{ part = 'K9K8G08U0M', channels = 2, chips = 2, blocks = 16, pages = 8, planes = 1 }}
+ftl = {{ capacity = '512KiB', map-unit = '1KiB', placement = {placement} }}"
     ));
     Rig::with(config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone(), &array)
 }
