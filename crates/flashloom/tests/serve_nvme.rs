@@ -164,7 +164,7 @@ fn the_page_lists_what_the_test_of_mandatory_commands_sends() {
         let last = row.trim_end_matches('|').rsplit('|').next().expect("three columns").trim();
         last.split(", ").map(str::to_owned).collect::<Vec<_>>()
     };
-    let (function, end) = (|name: &str| format!("fn {name}() -> Vec<Named> {{"), "\n}");
+    let (function, end) = (|name: &str| format!("fn {name}() ->"), "\n}");
     let mut connected = vec!["Connect".to_owned()];
     connected.extend(listed(&test, &function("fabrics"), end));
     assert_eq!(row("Fabrics commands", "every controller"), connected);

@@ -20,10 +20,7 @@ use ssd::{
 
 use crate::conformance::density;
 use crate::{Host, leave_out_idle, requests};
-use extras::{
-    or_errors, or_host_memory, or_plane_reads, or_power, or_slc_cache, or_streams, or_stripes, or_suspending,
-    or_varied, or_wear_out, with_throttle,
-};
+use extras::{with_features, with_throttle};
 use policies::with_policies;
 
 /// Limits of what a run of the swarm draws.
@@ -110,16 +107,7 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
         with_times(&mut spec, &mut Rng::stream(rng.clone().bits(), "swarm.times"));
         leave_out_idle(&mut spec);
         if spec.resolve().is_ok() {
-            spec = or_suspending(spec, &mut Rng::stream(rng.clone().bits(), "swarm.suspend"));
-            spec = or_plane_reads(spec, &mut Rng::stream(rng.clone().bits(), "swarm.plane-reads"));
-            spec = or_varied(spec, &mut Rng::stream(rng.clone().bits(), "swarm.variation"));
-            spec = or_streams(spec, &mut Rng::stream(rng.clone().bits(), "swarm.streams"));
-            spec = or_slc_cache(spec, &mut Rng::stream(rng.clone().bits(), "swarm.slc-cache"));
-            spec = or_errors(spec, &mut Rng::stream(rng.clone().bits(), "swarm.errors"));
-            spec = or_stripes(spec, &mut Rng::stream(rng.clone().bits(), "swarm.stripes"));
-            spec = or_power(spec, &mut Rng::stream(rng.clone().bits(), "swarm.power"));
-            spec = or_host_memory(spec, &mut Rng::stream(rng.clone().bits(), "swarm.host-memory"));
-            return or_wear_out(spec, faults, &mut Rng::stream(rng.clone().bits(), "swarm.wear-out"));
+            return with_features(spec, faults, rng);
         }
     }
 }

@@ -10,16 +10,16 @@ use crate::samples::{ConnectionPair, ENABLE, Target, sample_config};
 use crate::status::Status;
 
 /// A mandatory feature: its name, and a command of a host that needs it.
-type FeatureCommand = (&'static str, HostCommand);
+type NamedCommand = (&'static str, HostCommand);
 
-fn fabrics() -> Vec<FeatureCommand> {
+fn fabrics() -> Vec<NamedCommand> {
     vec![
         ("Property Get", HostCommand::property_get(0, true)),
         ("Property Set", HostCommand::property_set(0x14, ENABLE)),
     ]
 }
 
-fn admin_commands() -> Vec<FeatureCommand> {
+fn admin_commands() -> Vec<NamedCommand> {
     vec![
         ("Get Log Page", HostCommand::log_page(1, 0, 0, 64)),
         ("Identify", HostCommand::identify(1, 0, 0)),
@@ -30,7 +30,7 @@ fn admin_commands() -> Vec<FeatureCommand> {
     ]
 }
 
-fn nvm_commands() -> Vec<FeatureCommand> {
+fn nvm_commands() -> Vec<NamedCommand> {
     vec![
         ("Flush", HostCommand::flush(Some(1))),
         ("Write", HostCommand::write(1, 0, 1, vec![1; 4096])),
@@ -38,14 +38,14 @@ fn nvm_commands() -> Vec<FeatureCommand> {
     ]
 }
 
-fn zone_commands() -> Vec<FeatureCommand> {
+fn zone_commands() -> Vec<NamedCommand> {
     vec![
         ("Zone Management Send", HostCommand::zone_management(2, 3, Some(0))),
         ("Zone Management Receive", HostCommand::zone_report(2, 0, 128)),
     ]
 }
 
-fn placement_commands() -> Vec<FeatureCommand> {
+fn placement_commands() -> Vec<NamedCommand> {
     vec![
         ("I/O Management Receive", HostCommand::handle_status(1, 64)),
         ("I/O Management Send", HostCommand::handle_update(1, &[0])),
@@ -73,7 +73,7 @@ fn mandatory_commands_are_announced_and_carried_out() {
     let is_announced = |first: usize, set: usize, command: &HostCommand| {
         effects[set][first + 4 * usize::from(command.entry.opcode())] & 1 != 0
     };
-    let mut check = |link: &mut ConnectionPair, all: Vec<FeatureCommand>, first: Option<usize>, set: usize| {
+    let mut check = |link: &mut ConnectionPair, all: Vec<NamedCommand>, first: Option<usize>, set: usize| {
         for (name, command) in all {
             if let Some(first) = first {
                 assert!(is_announced(first, set, &command), "{name}");
