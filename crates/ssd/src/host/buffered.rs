@@ -218,8 +218,9 @@ impl<S: Sector> Ssd<S> {
     pub(super) fn buffer_drained(&mut self) {
         self.discard_dropped();
         while let Some(buffer) = &mut self.host.buffer {
-            let is_durable = |flush: &mut (u64, _)| buffer.units.is_durable(flush.0);
-            let Some((_, handle)) = buffer.flushes.pop_front_if(is_durable) else { break };
+            let first = buffer.flushes.front().copied().filter(|(epoch, _)| buffer.units.is_durable(*epoch));
+            let Some((_, handle)) = first else { break };
+            buffer.flushes.pop_front();
             self.respond(handle);
         }
         self.fill_buffer();
