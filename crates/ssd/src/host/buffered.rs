@@ -226,7 +226,8 @@ impl<S: Sector> Ssd<S> {
         self.fill_buffer();
     }
 
-    /// Completes a flush of a drive without a buffer: flash holds every acknowledged write already.
+    /// Begins a flush, which waits for the units that are dirty now. Without a buffer it completes at once: flash holds every
+    /// acknowledged write.
     pub(super) fn flush(&mut self, handle: Handle<Active<S>>) {
         let Some(buffer) = &mut self.host.buffer else {
             self.respond(handle);

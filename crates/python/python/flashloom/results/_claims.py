@@ -26,7 +26,7 @@ class Claim(Record):
     note: Optional[str]
     """A note for readers of the results, in words."""
     says: str
-    """The claim in words."""
+    """The claim of the paper, as one sentence."""
     source: str
     """The place where the claim is made."""
     verdict: str
@@ -36,10 +36,10 @@ class Claim(Record):
 
 
 class Finding(Record):
-    """The result of one expectation."""
+    """An expectation of a study, with the measured value and the verdict."""
 
     asks_no_more: Optional[str]
-    """The paper's words, if they ask for no more than the expectation does."""
+    """The paper's words, if the paper asks for no more than the expectation does."""
     band: str
     """The band as a short text, e.g. `at most +10%`, `at least 98.0%`, `10% apart`."""
     calibrated: Optional[str]
@@ -47,8 +47,7 @@ class Finding(Record):
     left_out: list[LeftOut]
     """The points that the expectation leaves out."""
     loose: bool
-    """True if the band has only one end or no margin, and the study cites no words of the paper that ask for no
-    more."""
+    """True if the band has only one end or no margin, and the study cites no words of the paper to justify this."""
     measured: str
     """The measured value, as the study prints it."""
     metric: str
@@ -62,7 +61,7 @@ class Finding(Record):
     study: str
     """The study that measured the value."""
     verdict: str
-    """Verdict on the expectation."""
+    """Whether the measured value meets the expectation."""
     width: Optional[float]
     """Half the width of a band with two ends, as a share of its middle."""
 
@@ -88,7 +87,7 @@ class LeftOut(Record):
     measured: str
     """The measured value, as the study prints it."""
     points: str
-    """The points in words."""
+    """The points that are left out, in words."""
     reason: str
     """Reason, in words, why the points are left out of the expectation."""
     stale: Optional[str]

@@ -31,7 +31,7 @@ class Energies(Record):
     by_name_j: dict[str, float]
     """The parts of the total by name, in joules."""
     total_j: float
-    """The total, in joules."""
+    """The sum over all uses, in joules."""
 
 
 class Erases(Record):
@@ -98,23 +98,23 @@ class FlashRow(Record):
 
 
 class LifeMilestone(Record):
-    """A milestone of a drive's life: the bytes written until then, and the time."""
+    """A milestone of a drive's life: the written bytes and the time when it was reached."""
 
     seconds: float
     """Simulated seconds since the life began."""
     written_bytes: int
-    """Bytes of the host's writes until then."""
+    """Bytes of the host's writes up to the milestone."""
 
 
 class LifePointSummary(Record):
     """A point of the curve over a drive's life."""
 
     failed_blocks: int
-    """The number of blocks that had failed."""
+    """The number of blocks that had failed up to this point."""
     max_erases: int
     """The most erases of a block."""
     mean_erases: float
-    """The mean number of erases of a block."""
+    """The mean erase count of all blocks."""
     seconds: float
     """Simulated seconds since the life began."""
     spare_left: float
@@ -126,7 +126,7 @@ class LifePointSummary(Record):
 
 
 class LifeSummary(Record):
-    """A drive's life: the writes until it refused one because too many of its blocks had failed."""
+    """A drive's life: the writes until the drive refused a write because too many of its blocks had failed."""
 
     bad_at_start: int
     """The number of blocks that were bad when the life began."""
@@ -135,11 +135,12 @@ class LifeSummary(Record):
     curve: list[LifePointSummary]
     """The curve over the life, in order."""
     drive_writes_per_day: Optional[float]
-    """Capacities that the drive took for each day of the warranty (metric `life.dwpd`); missing if it is not worn."""
+    """Capacities that the host wrote per day of the warranty (metric `life.dwpd`); missing if the drive is not
+    worn."""
     failed_blocks: int
     """The number of blocks that failed (metric `life.failed`)."""
     first_failure: Optional[LifeMilestone]
-    """The failure of the first block."""
+    """The milestone at which the first block failed; missing if none did."""
     half_spare_failed: Optional[LifeMilestone]
     """The moment at which half as many blocks had failed as were spare at the start."""
     percent_failed: Optional[LifeMilestone]
@@ -177,7 +178,7 @@ class PowerStateSummary(Record):
     entries: int
     """The number of entries, interrupted ones included."""
     residency_s: float
-    """Seconds in the state."""
+    """Simulated seconds that the drive spent in the state."""
 
 
 class PowerSummary(Record):
@@ -209,7 +210,7 @@ class PowerSummary(Record):
     transition_s: float
     """Seconds in which the drive entered and left power states."""
     wake_s: float
-    """Seconds that these requests waited for the drive, added up."""
+    """Seconds that all `wakes` requests waited for the drive, added up."""
     wakes: int
     """The number of requests that found the drive in a power state or on its way there."""
 
@@ -218,9 +219,9 @@ class Utilisation(Record):
     """Busy shares of the run, between 0 and 1."""
 
     channels: list[float]
-    """The share of each channel."""
+    """The busy share of each channel."""
     controllers: list[float]
-    """The share of each controller."""
+    """The busy share of each controller."""
     decoders: list[float]
     """The share of each decoder of the error correction; missing without it."""
     dies: list[float]

@@ -14,11 +14,11 @@ class EraseRange(Record):
     """The erase counts of blocks with successive numbers."""
 
     blocks: int
-    """The number of blocks in the range."""
+    """The number of blocks with successive numbers."""
     max: int
     """The greatest erase count."""
     mean: float
-    """The mean erase count."""
+    """The mean erase count of the blocks."""
     min: int
     """The least erase count."""
 
@@ -61,7 +61,7 @@ class FdpSummary(Record):
     moved_copy_bytes: int
     """Bytes that collection moved out of superblocks with copies of several handles."""
     reclaim_unit_bytes: int
-    """The size of a reclaim unit."""
+    """The size of a reclaim unit: the superblocks that a handle has open in a reclaim group."""
     shared_copy_bytes: int
     """Bytes that were copied to superblocks of another handle although handles are persistently isolated."""
 
@@ -104,8 +104,8 @@ class LogSummary(Record):
     """The merges of the run, if the device has log blocks."""
 
     erases: int
-    """The number of erases that the merges cause: one for each, and for a full merge one more for each new data
-    block (Sung, Table 3)."""
+    """The number of erases that the merges cause: one for each merge, and for a full merge one more for each new
+    data block (Sung, Table 3)."""
     full: int
     """The number of full merges: log blocks whose pages were copied into new data blocks."""
     k: Optional[float]
@@ -119,7 +119,7 @@ class LogSummary(Record):
     them."""
     saving_s: float
     """The saving of the allocation method on an idle device, in seconds: the sum over the merges of the time with
-    one controller for source and destination, minus the time with a controller for each (Sung, Fig. 11 to 13)."""
+    one controller for both source and destination, minus the time with two controllers (Sung, Fig. 11 to 13)."""
     switch: int
     """The number of switch merges: log blocks that became data blocks without a copy."""
 
@@ -155,7 +155,7 @@ class MapSummary(Record):
     page_misses: int
     """The number of requests whose page was missing or still being loaded."""
     questions: int
-    """The number of questions answered."""
+    """The number of lookups and updates that the map unit answered."""
     stores: int
     """The number of translation pages stored."""
     time_us: Optional[float]
@@ -168,9 +168,9 @@ class MergeSummary(Record):
     copied: int
     """The number of rows that merges copied inside their chips."""
     erase_spread: int
-    """The erase count of the most erased superblock minus that of the least erased one, at the end."""
+    """The spread of erase counts at the end: the highest erase count of a superblock minus the lowest."""
     flush_pages: int
-    """The number of pages of flushes without merges."""
+    """The number of pages that flushes logged instead of merging."""
     given: int
     """The number of rows with sectors from the host."""
     log_pages: int
@@ -178,7 +178,7 @@ class MergeSummary(Record):
     maps: int
     """The number of times the map was written."""
     merges: int
-    """The number of merges, including those of wear levelling."""
+    """The number of merges, including merges of wear levelling."""
     recovery_us: float
     """The time of recovery after a power cut at the end, in microseconds."""
     replaced: int
@@ -209,7 +209,7 @@ class ParitySummary(Record):
 
 
 class RaidDriveSummary(Record):
-    """Counters of a drive of a RAID."""
+    """Counters of the requests that the RAID sent to one of its drives."""
 
     has_failed: bool
     """True if the drive has failed, whether or not a spare took its place."""
@@ -226,14 +226,14 @@ class RaidDriveSummary(Record):
 
 
 class RaidJournalSummary(Record):
-    """Counters of the journal of a RAID."""
+    """Counters of the journal that closes the write hole of a RAID."""
 
     bytes: int
     """Bytes written: records with their headers, and tails."""
     checkpoints: int
     """The number of checkpoints: flushes of all drives that made room in the journal."""
     records: int
-    """The number of records written."""
+    """The number of records written to the journal."""
     waits: int
     """The number of records that waited for room."""
 
@@ -242,7 +242,7 @@ class RaidSummary(Record):
     """Counters of a RAID of drives."""
 
     drive_write_amplification: Optional[float]
-    """Mapping units that the drives programmed for each unit that was written to them and not absorbed."""
+    """Mapping units that the drives programmed for each unit that the RAID wrote and no buffer absorbed."""
     drives: list[RaidDriveSummary]
     """Counters of each drive: the drives of the stripes, the spares, and the drive of the journal."""
     full_updates: int
@@ -271,8 +271,7 @@ class RaidSummary(Record):
     """Bytes that a drive could not read, and that were written again."""
     write_amplification: Optional[float]
     """Bytes that the RAID wrote to its drives for each byte that the host wrote: data, parity, mirrors, rebuilds
-    and repairs. `write_amplification` of the run is that of the RAID and of its drives together, in mapping
-    units."""
+    and repairs. The run's own `write_amplification` covers the RAID and its drives together, in mapping units."""
 
 
 class RefreshSummary(Record):
@@ -317,7 +316,7 @@ class SlcMlcSummary(Record):
     assisted: int
     """The number of sectors of the SLC flash that folds also moved to the MLC flash."""
     cost: Optional[float]
-    """The price of all flash divided by that of the MLC flash alone, if the prices are known."""
+    """The price of all flash divided by the price of the MLC flash alone, if the prices are known."""
     expected_page_write_us: float
     """The time of a page write that the closed form gives for these factors."""
     k: int
@@ -413,7 +412,7 @@ class TranslationSummary(Record):
     map_bytes: int
     """Bytes of the map in the host's RAM: four for each unit."""
     mount_reads: int
-    """The number of units that mounts read."""
+    """The number of mapping units that mounts read to rebuild the map."""
     rest_reads: int
     """The number of reads for the rest of a partly written first or last unit."""
     stalled_us: float
@@ -425,8 +424,8 @@ class TranslationSummary(Record):
     vain_copies: int
     """The number of copied units that users wrote or discarded before the copy ended."""
     write_amplification: Optional[float]
-    """Units that the translation wrote to zones for each unit that users wrote: data, copies and summaries.
-    `write_amplification` of the run is that of the translation and of the drive together."""
+    """Units that the translation wrote to zones for each unit that users wrote: data, copies and summaries. The
+    run's own `write_amplification` covers the translation and the drive together."""
     written: int
     """The number of units that users wrote."""
 

@@ -55,7 +55,7 @@ class Band(Record):
     parts_us: dict[str, float]
     """The parts of the mean latency, in microseconds."""
     requests: int
-    """The number of requests in the band."""
+    """The number of requests between the band's percentiles."""
 
 
 class Curve(Record):
@@ -71,13 +71,13 @@ class Delayed(Record):
     """Requests that waited behind flash commands of one cause."""
 
     latency_mean_us: float
-    """The mean latency of these requests, in microseconds."""
+    """The mean latency of the requests that waited behind flash commands of the cause, in microseconds."""
     requests: int
-    """The number of these requests."""
+    """The number of requests that waited behind flash commands of the cause."""
 
 
 class Explained(Record):
-    """The bands of one kind of request."""
+    """Where the time of one kind of request went, by bands of latency percentiles."""
 
     bands: list[Band]
     """The bands, fastest first; the last has all requests."""
@@ -92,11 +92,11 @@ class FairnessSummary(Record):
     """The smallest slowdown divided by the largest: 1 if all flows are slowed down alike (Tavakkol et al., "MQSim",
     FAST 2018)."""
     flows: list[Slowdown]
-    """The comparison of each flow."""
+    """For each flow, its results beside the others compared with its results alone."""
     harmonic_speedup: Optional[float]
     """The harmonic mean of the speed-ups: 1 if no flow is slowed down (Luo, Gummaraju and Franklin, ISPASS 2001)."""
     max_slowdown: Optional[float]
-    """The largest slowdown."""
+    """The largest slowdown of a flow; missing if none is known."""
     unfairness: Optional[float]
     """The largest slowdown divided by the smallest (Mutlu and Moscibroda, MICRO 2007)."""
     weighted_speedup: Optional[float]
@@ -111,7 +111,7 @@ class FlowSummary(Record):
     kinds: dict[str, KindSummary]
     """The results by kind of request; only kinds that occurred. Rates are over the time of the flow."""
     name: str
-    """Name of the flow: that of its workload, unless the user gives another one."""
+    """Name of the flow: the workload's name, unless the user gives another."""
     outcomes: dict[str, int]
     """The number of the flow's requests by outcome."""
     pacing: str
@@ -150,7 +150,7 @@ class KindSummary(Record):
     queue_wait_us: dict[str, float]
     """The times from submission to leaving the queue."""
     requests: int
-    """The number of requests that succeeded. All other numbers except `failed` are those of these requests."""
+    """The number of requests that succeeded. All other numbers except `failed` count only these requests."""
     requests_per_s: Optional[float]
     """Requests per simulated second."""
     service_us: dict[str, float]
@@ -168,16 +168,17 @@ class Slowdown(Record):
     name: str
     """Name of the flow in results."""
     rate_slowdown: Optional[float]
-    """For a closed loop: its requests per second alone, divided by those beside the others."""
+    """For a closed loop: the flow's requests per second alone, divided by its requests per second beside the other
+    flows."""
     slowdown: Optional[float]
-    """The mean latency of the flow's requests, divided by that of the same requests alone."""
+    """The mean latency of the flow's requests, divided by the mean latency of the same requests alone."""
 
 
 class Summary(Record):
     """A run in numbers: the JSON of `--json` and `summary.json`."""
 
     absorbed_slots: int
-    """The number of these units that a buffer absorbed."""
+    """The number of the host's mapping units that a buffer absorbed."""
     bad_blocks: int
     """The number of bad blocks at the end."""
     byte_write_amplification: Optional[float]
@@ -192,7 +193,7 @@ class Summary(Record):
     """The rated endurance of the flash and the part of it that the run used, if the run erased blocks and all
     writes go to one array."""
     energy: Optional[Energies]
-    """The energy spent."""
+    """The energy that the run spent, by use; missing if no energy is known."""
     erases: Optional[Erases]
     """The distribution of erase counts at the end."""
     errors: Optional[ErrorSummary]
@@ -210,7 +211,7 @@ class Summary(Record):
     flash: list[FlashRow]
     """Flash commands by operation and cause."""
     flows: list[FlowSummary]
-    """The results of each flow, if there were several; all other numbers are those of the flows together."""
+    """The results of each flow, if there were several; all other numbers are of all flows together."""
     free_blocks: int
     """The number of free blocks at the end."""
     host_slots: int
@@ -220,8 +221,8 @@ class Summary(Record):
     kinds: dict[str, KindSummary]
     """The results by kind of request; only kinds that occurred."""
     life: Optional[LifeSummary]
-    """The drive's life, if the run lasted until it was worn: the sums of all its rounds. All other numbers are
-    those of the last round."""
+    """The drive's life, if the run lasted until the drive was worn: the sums of all rounds. All other numbers are
+    of the last round."""
     log_merges: Optional[LogSummary]
     """The merges of log blocks, if there are any."""
     map: Optional[MapSummary]
@@ -234,7 +235,7 @@ class Summary(Record):
     """Notes for a reader, one sentence each."""
     outcomes: dict[str, int]
     """The number of requests by outcome. Rates, latencies, bytes, write amplification and shares of the capacity
-    count only those that are `done`."""
+    count only `done` requests."""
     pacing: str
     """`open`, or `closed` with its depth."""
     parity: Optional[ParitySummary]
@@ -248,7 +249,7 @@ class Summary(Record):
     refresh: Optional[RefreshSummary]
     """Counters of refresh, if the drive refreshes data."""
     refused_slots: int
-    """The number of these units that the drive refused."""
+    """The number of the host's mapping units that the drive refused."""
     requests: int
     """The number of requests completed, whatever their outcome."""
     requests_per_s: Optional[float]
@@ -270,8 +271,8 @@ class Summary(Record):
     translation: Optional[TranslationSummary]
     """Counters of a translation over zones, if the device has one."""
     unmapped_slots: int
-    """The number of these units that were never written, or discarded: they took no flash time, unless
-    `ftl.unmapped-reads` makes them."""
+    """The number of read mapping units without data, because they were never written, or discarded: these reads
+    took no flash time, unless `ftl.unmapped-reads` says so."""
     unreadable_copies: int
     """The number of mapping units stored again by collection, merges or partial writes although their data could
     not be read."""

@@ -13,42 +13,44 @@ class CompletedSummary(Record):
     """Requests that completed in an interval."""
 
     bytes_per_s: float
-    """Bytes that these requests moved per simulated second."""
+    """Bytes that the completed requests moved per simulated second."""
     latency_max_us: float
-    """The longest response time."""
+    """The longest response time, in microseconds."""
     latency_mean_us: float
-    """The mean response time."""
+    """The mean response time, in microseconds."""
     latency_p50_us: Optional[float]
-    """The median of the response times; missing if fewer than ten requests lie beyond it."""
+    """The median response time, in microseconds; missing if fewer than ten requests lie beyond it."""
     latency_p99_9_us: Optional[float]
-    """The 99.9th percentile; missing if fewer than ten requests lie beyond it."""
+    """The 99.9th percentile of the response times, in microseconds; missing if fewer than ten requests lie beyond
+    it."""
     latency_p99_us: Optional[float]
-    """The 99th percentile; missing if fewer than ten requests lie beyond it."""
+    """The 99th percentile of the response times, in microseconds; missing if fewer than ten requests lie beyond it."""
     requests: int
-    """The number of these requests."""
+    """The number of requests completed in the interval."""
 
 
 class FlowIntervalSummary(Record):
     """The requests of one flow that ended in an interval."""
 
     bytes_per_s: float
-    """Bytes that these requests moved per simulated second."""
+    """Bytes that the completed requests moved per simulated second."""
     latency_max_us: float
-    """The longest response time."""
+    """The longest response time, in microseconds."""
     latency_mean_us: float
-    """The mean response time."""
+    """The mean response time, in microseconds."""
     latency_p50_us: Optional[float]
-    """The median of the response times; missing if fewer than ten requests lie beyond it."""
+    """The median response time, in microseconds; missing if fewer than ten requests lie beyond it."""
     latency_p99_9_us: Optional[float]
-    """The 99.9th percentile; missing if fewer than ten requests lie beyond it."""
+    """The 99.9th percentile of the response times, in microseconds; missing if fewer than ten requests lie beyond
+    it."""
     latency_p99_us: Optional[float]
-    """The 99th percentile; missing if fewer than ten requests lie beyond it."""
+    """The 99th percentile of the response times, in microseconds; missing if fewer than ten requests lie beyond it."""
     queue_depth_max: int
     """The most requests of the flow outstanding."""
     queue_depth_mean: float
     """Mean number of the flow's requests outstanding."""
     requests: int
-    """The number of these requests."""
+    """The number of requests completed in the interval."""
 
 
 class Interval(Record):
@@ -63,7 +65,7 @@ class Interval(Record):
 
 
 class IntervalSummary(Record):
-    """The numbers of one interval of the run."""
+    """The numbers of one interval: completed requests, queue depth, busy dies and free blocks."""
 
     busy_dies: float
     """Mean number of dies that were busy."""
@@ -74,7 +76,7 @@ class IntervalSummary(Record):
     free_blocks: int
     """The number of free blocks at the end of the interval."""
     from_us: float
-    """The begin of the interval, from the begin of the measurement."""
+    """The begin of the interval in microseconds, from the begin of the measurement."""
     kinds: dict[str, CompletedSummary]
     """The requests completed in the interval, by kind; only kinds with at least one."""
     power_w: Optional[float]
@@ -84,7 +86,7 @@ class IntervalSummary(Record):
     queue_depth_mean: float
     """Mean number of requests outstanding."""
     to_us: float
-    """The end of the interval."""
+    """The end of the interval in microseconds, from the begin of the measurement."""
     write_amplification: Optional[float]
     """Mapping units programmed per mapping unit that the host wrote and no buffer absorbed."""
 
@@ -93,7 +95,7 @@ class OverloadSummary(Record):
     """An open load that exceeds the drive."""
 
     backlog: int
-    """The number of outstanding requests when the last one arrived."""
+    """The number of outstanding requests when the last request arrived."""
     offered_per_s: float
     """Requests that arrived per simulated second."""
     served_per_s: float
@@ -106,7 +108,7 @@ class RoundSummary(Record):
     erases: int
     """The number of flash commands that erased blocks."""
     latency_mean_us: float
-    """The mean latency of these reads and writes, in microseconds."""
+    """The mean latency of the round's reads and writes, in microseconds."""
     requests: int
     """The number of reads and writes that succeeded."""
     requests_per_s: float
@@ -123,7 +125,7 @@ class SeriesSummary(Record):
     interval_us: float
     """The length of an interval; the last may be shorter."""
     intervals: list[IntervalSummary]
-    """The intervals in order."""
+    """The intervals, in order of time and without gaps."""
 
 
 class SteadySummary(Record):
@@ -175,7 +177,7 @@ class WarmUpSummary(Record):
     metric: str
     """The metric that had to be steady."""
     rounds: list[RoundSummary]
-    """The rounds of the warm-up, the first one first."""
+    """The rounds of the warm-up, in order."""
     verdict: Optional[SteadySummary]
     """The result of SNIA's rule on the last five rounds; missing if the metric had no value or there were fewer
     rounds."""
