@@ -78,17 +78,25 @@ impl<T> Default for Slab<T> {
 
 impl<T> Slab<T> {
     /// Stores `item`, in a freed place if there is one.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // The caller builds the item in its place.
     pub fn insert(&mut self, item: T) -> Handle<T> {
         if let Some(handle) = self.free.pop() {
             self.items[handle.index()] = item;
             return handle;
         }
+        // Room for every item is reserved in the free list, so that only a new place ever allocates. The item is not
+        // passed to a function, so it is built where it stays.
+        self.reserve();
         let handle = Handle::at(self.items.len());
         self.items.push(item);
-        // Room for every item is reserved in the free list, so that only a new place ever allocates.
-        self.free.reserve(self.items.capacity());
         handle
+    }
+
+    #[cold]
+    fn reserve(&mut self) {
+        self.items.reserve(1);
+        self.free.reserve(self.items.capacity());
     }
 
     /// Frees a place. The item is kept in memory until the place is used again.
