@@ -3,55 +3,72 @@
 
 use std::collections::VecDeque;
 
-/// The end of a step of a request. Each kind of step has a ring of its own.
-pub trait Step: Copy + 'static {
-    /// All kinds of steps; of events at the same time, events of the last kind come first.
-    const ALL: &'static [Self];
-
-    /// Returns the position of the kind in [`Self::ALL`].
-    fn ring(self) -> usize;
+/// The step of an operation that an event ends. An operation has its own number, or that of its request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The array has read a page or a row.
+    Read,
+    /// The data have crossed the channel.
+    Transferred,
+    /// The data have crossed the host link.
+    Linked,
+    /// The array has programmed the data.
+    Programmed,
+    /// The array has erased a block.
+    Erased,
+    /// The first level of a map unit has ended a step.
+    FirstLevel,
+    /// The second level of a map unit has ended a step.
+    SecondLevel,
 }
 
-/// The end of a step of a request, at its time.
-#[derive(Clone, Copy, Debug)]
-pub struct AgendaEvent<S> {
-    /// Time in picoseconds.
-    pub at: u64,
-    /// The step that ends at this time.
-    pub step: S,
-    /// The number of the request whose step ends.
-    pub request: u32,
-}
-
-/// A queue of events in the order of their times.
-pub trait Agenda<S>: Default {
-    /// Schedules an event.
-    fn push(&mut self, at: u64, step: S, request: u32);
-
-    /// Removes the next event and returns it; `None` if there is none.
-    fn pop(&mut self) -> Option<AgendaEvent<S>>;
-}
-
-/// A heap of events by time, with four children to a parent.
-#[derive(Debug)]
-pub struct Heap<S>(Vec<AgendaEvent<S>>);
-
-impl<S> Default for Heap<S> {
-    fn default() -> Self {
-        Self(Vec::new())
+impl Step {
+    /// The ring of the step. Map units are measured with reads only, so their levels take the rings of writes.
+    #[inline]
+    const fn ring(self) -> usize {
+        match self {
+            Self::Read => 0,
+            Self::Transferred => 1,
+            Self::Linked => 2,
+            Self::Programmed | Self::FirstLevel => 3,
+            Self::Erased | Self::SecondLevel => 4,
+        }
     }
 }
 
-impl<S: Step> Agenda<S> for Heap<S> {
+/// The end of a step.
+#[derive(Clone, Copy, Debug)]
+pub struct AgendaEvent {
+    /// Time in picoseconds.
+    pub at: u64,
+    /// The number of the operation whose step ends.
+    pub operation: u32,
+    /// The step that ends at this time.
+    pub step: Step,
+}
+
+/// A queue of events in the order of their times.
+pub trait Agenda: Default {
+    /// Schedules an event.
+    fn push(&mut self, event: AgendaEvent);
+
+    /// Removes the next event and returns it; `None` if there is none.
+    fn pop(&mut self) -> Option<AgendaEvent>;
+}
+
+/// A heap of events by time, with four children to a parent.
+#[derive(Debug, Default)]
+pub struct Heap(Vec<AgendaEvent>);
+
+impl Agenda for Heap {
     #[inline]
-    fn push(&mut self, at: u64, step: S, request: u32) {
+    fn push(&mut self, event: AgendaEvent) {
         let Self(events) = self;
-        let event = AgendaEvent { at, step, request };
         let mut hole = events.len();
         events.push(event);
         while hole > 0 {
             let parent = (hole - 1) / 4;
-            if events[parent].at <= at {
+            if events[parent].at <= event.at {
                 break;
             }
             events[hole] = events[parent];
@@ -61,7 +78,7 @@ impl<S: Step> Agenda<S> for Heap<S> {
     }
 
     #[inline]
-    fn pop(&mut self) -> Option<AgendaEvent<S>> {
+    fn pop(&mut self) -> Option<AgendaEvent> {
         let Self(events) = self;
         let last = events.pop()?;
         let Some(top) = events.first().copied() else { return Some(last) };
@@ -89,9 +106,10 @@ impl<S: Step> Agenda<S> for Heap<S> {
 }
 
 /// A ring for each kind of step. Every step takes a constant time or ends in the order of a first-come queue, so its
-/// events are scheduled in the order of their times, and no heap is needed.
+/// events are scheduled in the order of their times, and no heap is needed. Of events at the same time, that of the last
+/// ring comes first.
 #[derive(Debug)]
-pub struct Rings<const KINDS: usize>([VecDeque<(u64, u32)>; KINDS]);
+pub struct Rings<const KINDS: usize>([VecDeque<AgendaEvent>; KINDS]);
 
 impl<const KINDS: usize> Default for Rings<KINDS> {
     fn default() -> Self {
@@ -99,21 +117,20 @@ impl<const KINDS: usize> Default for Rings<KINDS> {
     }
 }
 
-impl<S: Step, const KINDS: usize> Agenda<S> for Rings<KINDS> {
+impl<const KINDS: usize> Agenda for Rings<KINDS> {
     #[inline]
-    fn push(&mut self, at: u64, step: S, request: u32) {
-        self.0[step.ring()].push_back((at, request));
+    fn push(&mut self, event: AgendaEvent) {
+        self.0[event.step.ring()].push_back(event);
     }
 
     #[inline]
-    fn pop(&mut self) -> Option<AgendaEvent<S>> {
+    fn pop(&mut self) -> Option<AgendaEvent> {
         let Self(rings) = self;
-        let heads = rings.each_ref().map(|ring| ring.front().map_or(u64::MAX, |(at, _)| *at));
+        let heads = rings.each_ref().map(|ring| ring.front().map_or(u64::MAX, |event| event.at));
         let mut first = KINDS - 1;
         for ring in (0..KINDS - 1).rev() {
             first = if heads[ring] < heads[first] { ring } else { first };
         }
-        let (at, request) = rings[first].pop_front()?;
-        Some(AgendaEvent { at, step: S::ALL[first], request })
+        rings[first].pop_front()
     }
 }

@@ -3,34 +3,26 @@
 
 use std::collections::VecDeque;
 
-use crate::reads::{CHANNELS, CHIPS};
+use crate::simulator::ALL_CHIPS;
 
 /// Superblocks of a chip, each of two blocks; the next constant counts a superblock's pages of 4 KiB.
 const BLOCKS: u32 = 64;
 pub(crate) const PAGES: u32 = 512;
 const CHIP_PAGES: u32 = BLOCKS * PAGES;
-pub(crate) const ALL_CHIPS: u32 = CHANNELS * CHIPS;
 /// The number of mapping units: a multiple of a program of 16, so that 28 % of the pages are spare.
 pub(crate) const UNITS: u32 = (ALL_CHIPS as u64 * CHIP_PAGES as u64 * 72 / 100) as u32 / 16 * 16;
 /// The number of free blocks below which a chip collects.
 const LOW: usize = 2;
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
-/// The next operation that a host write or a collector needs from its chip.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Wants {
-    #[default]
-    Program,
-    Read,
-    Erase,
-}
-
-/// The blocks of a chip that are free or open.
+/// The blocks of a chip that are free, open or under collection.
 #[derive(Clone, Debug)]
-struct Logs {
+struct ChipBlocks {
     free: VecDeque<u32>,
     /// The next page of the log of writes, and of the log of copies; [`NOWHERE`] without an open block.
     open: [u32; 2],
+    /// The block under collection, and the page from which its next valid page is sought.
+    victim: Option<(u32, u32)>,
 }
 
 /// The pages of all chips, which mapping units they hold, and the free blocks.
@@ -43,13 +35,17 @@ pub(crate) struct PageArray {
     bits: Vec<u64>,
     valid: Vec<u32>,
     filled: Vec<u32>,
-    chips: Vec<Logs>,
+    chips: Vec<ChipBlocks>,
 }
 
 impl PageArray {
     /// Creates a full drive on which `stripe` consecutive units lie on one chip before the next chip follows.
     pub(crate) fn full(stripe: u32) -> Self {
-        let logs = |chip: u32| Logs { free: (chip * BLOCKS..(chip + 1) * BLOCKS).collect(), open: [NOWHERE; 2] };
+        let blocks = |chip: u32| ChipBlocks {
+            free: (chip * BLOCKS..(chip + 1) * BLOCKS).collect(),
+            open: [NOWHERE; 2],
+            victim: None,
+        };
         let pages = (ALL_CHIPS * CHIP_PAGES) as usize;
         let mut array = Self {
             map: vec![NOWHERE; UNITS as usize],
@@ -57,7 +53,7 @@ impl PageArray {
             bits: vec![0; pages / 64],
             valid: vec![0; (ALL_CHIPS * BLOCKS) as usize],
             filled: vec![0; (ALL_CHIPS * BLOCKS) as usize],
-            chips: (0..ALL_CHIPS).map(logs).collect(),
+            chips: (0..ALL_CHIPS).map(blocks).collect(),
         };
         for unit in 0..UNITS {
             let to = array.take_pages(unit / stripe % ALL_CHIPS, 0, 1).expect("a new drive has space");
@@ -117,35 +113,46 @@ impl PageArray {
         self.units[page as usize]
     }
 
-    /// Returns the closed block with the fewest valid pages; `None` if the chip has enough free blocks.
+    /// Begins the collection of the closed block with the fewest valid pages, if the chip needs a free block and collects
+    /// none. Returns true if a collection begins.
     #[inline]
-    pub(crate) fn victim(&self, chip: u32) -> Option<u32> {
-        if self.chips[chip as usize].free.len() >= LOW {
-            return None;
+    pub(crate) fn begin_collection(&mut self, chip: u32) -> bool {
+        let ChipBlocks { free, victim, .. } = &self.chips[chip as usize];
+        if victim.is_some() || free.len() >= LOW {
+            return false;
         }
         let closed = (chip * BLOCKS..(chip + 1) * BLOCKS).filter(|block| self.filled[*block as usize] == PAGES);
-        closed.min_by_key(|block| self.valid[*block as usize])
+        let victim = closed.min_by_key(|block| self.valid[*block as usize]);
+        self.chips[chip as usize].victim = victim.map(|block| (block, block * PAGES));
+        victim.is_some()
     }
 
-    /// Returns the first valid page of a block, from page `from` on.
+    /// Takes the next valid page of the block under collection; `None` if there is no further one.
+    ///
+    /// # Panics
+    /// If the chip collects no block.
     #[inline]
-    pub(crate) fn next_valid(&self, block: u32, from: u32) -> Option<u32> {
-        let end = (block + 1) * PAGES;
-        let mut from = from;
-        while from < end {
-            let rest = self.bits[from as usize / 64] >> (from % 64);
+    pub(crate) fn take_valid(&mut self, chip: u32) -> Option<u32> {
+        let (block, from) = self.chips[chip as usize].victim.as_mut().expect("a block is under collection");
+        let end = (*block + 1) * PAGES;
+        while *from < end {
+            let rest = self.bits[*from as usize / 64] >> (*from % 64);
             if rest != 0 {
-                return Some(from + rest.trailing_zeros());
+                let page = *from + rest.trailing_zeros();
+                *from = page + 1;
+                return Some(page);
             }
-            from = (from / 64 + 1) * 64;
+            *from = (*from / 64 + 1) * 64;
         }
         None
     }
 
-    /// Returns an erased block to its chip's free blocks.
+    /// Ends a collection: the block under collection, which has been erased, is free.
     #[inline]
-    pub(crate) fn erased(&mut self, chip: u32, block: u32) {
-        self.chips[chip as usize].free.push_back(block);
+    pub(crate) fn end_collection(&mut self, chip: u32) {
+        let chip = &mut self.chips[chip as usize];
+        let (block, _) = chip.victim.take().expect("a block is under collection");
+        chip.free.push_back(block);
         self.filled[block as usize] = 0;
     }
 

@@ -21,6 +21,7 @@ pub mod reads;
 pub mod report;
 pub mod rounds;
 mod server;
+pub mod simulator;
 pub mod writes;
 
 /// The number of outstanding requests.

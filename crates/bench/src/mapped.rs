@@ -1,25 +1,21 @@
-//! Reads behind a map unit in a bare loop, with only the work that every simulation of them must do.
+//! The firmware of a drive whose map is on flash, behind two caches of the sizes of FMMU (Woo and Min, Sec. 5.1): 64 KiB of
+//! blocks of 16 entries, and 256 translation pages of 1,024.
 //!
-//! The reads are those of [`crate::reads`], but the map is on flash behind two caches of the sizes of FMMU (Woo and
-//! Min, Sec. 5.1): 64 KiB of blocks of 16 entries, and 256 translation pages of 1,024. Each level is a machine that
-//! carries out one step at a time, responses first, and never waits for a miss: a look-up waits in the block that it
-//! misses, a block in the page. A miss in both levels takes four steps (the look-up, its request to the second level,
-//! the page that arrives, the block that arrives), each of which is an event, and a read of the page from flash. After
-//! that follows a read of [`crate::reads`]. No entry ever changes, the queue between the levels has no end, and nothing
-//! is checked.
+//! The load is that of [`crate::reads`]. Each level of the map unit is a machine that carries out one step at a time,
+//! responses first, and never waits for a miss: a look-up waits in the block that it misses, a block in the page. A miss in
+//! both levels takes four steps (the look-up, its request to the second level, the page that arrives, the block that
+//! arrives), each of which is an event, and a read of the page from flash. After that follows the read of the data. No entry
+//! ever changes, the queue between the levels has no end, and nothing is checked.
 
 use std::collections::VecDeque;
 
 use crate::DEPTH;
-use crate::agenda::{self, Agenda, AgendaEvent};
-use crate::histogram::Bins;
+use crate::agenda::{Agenda, Step};
 use crate::random::Random;
-use crate::reads::{CHANNELS, CHIPS, LINK, READ, TRANSFER};
-use crate::server::{Server, Waits};
+use crate::reads::{UNITS, draw_unit};
+use crate::simulator::{ALL_CHIPS, Firmware, Hardware, Operation};
 
-const ALL_CHIPS: u32 = CHANNELS * CHIPS;
-/// The number of entries of the map, of a block of the first level, and of a translation page.
-const UNITS: u32 = 1 << 22;
+/// The number of entries of a block of the first level, and of a translation page.
 const BLOCK: u32 = 16;
 const PAGE: u32 = 1 << 10;
 /// The number of blocks of the first level and of pages of the second.
@@ -33,46 +29,6 @@ const REQUEST: u64 = 28 * CYCLE;
 const LOADED: u64 = 24 * CYCLE;
 const FILL: u64 = 21 * CYCLE;
 const NOBODY: u32 = u32::MAX;
-
-/// The end of a step of a read or of a map level.
-#[derive(Clone, Copy, Debug)]
-pub enum MapStep {
-    /// The first level has ended a step.
-    First,
-    /// The second level has ended a step.
-    Second,
-    /// A page has been read in the array.
-    Read,
-    /// A page has crossed its channel.
-    Transferred,
-    /// The data of a read have crossed the host link.
-    Arrived,
-}
-
-impl agenda::Step for MapStep {
-    const ALL: &'static [Self] = &[Self::First, Self::Second, Self::Read, Self::Transferred, Self::Arrived];
-
-    #[inline]
-    fn ring(self) -> usize {
-        self as usize
-    }
-}
-
-/// A read of the host, or of a translation page into a place of the second level.
-#[derive(Clone, Copy, Debug, Default)]
-struct ReadOperation {
-    start: u64,
-    unit: u32,
-    chip: u32,
-    next: Option<u32>,
-}
-
-impl Waits for ReadOperation {
-    #[inline]
-    fn next(&mut self) -> &mut Option<u32> {
-        &mut self.next
-    }
-}
 
 /// The state of a place of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,9 +167,10 @@ enum Second {
     },
 }
 
-/// A bare loop of mapped reads, which runs in slices.
+/// The firmware of mapped reads. After the operations of the requests there is one for each place of the second level,
+/// which reads the translation page.
 #[derive(Debug)]
-pub struct MappedReads<A> {
+pub struct MappedReads {
     map: Vec<u32>,
     /// The map entries in the blocks of the first level.
     entries: Vec<u32>,
@@ -221,61 +178,12 @@ pub struct MappedReads<A> {
     second: MapLevel<Second>,
     /// For each block, the next block that waits for the same page.
     next: Vec<u32>,
-    operations: Vec<ReadOperation>,
-    chips: Vec<Server>,
-    channels: Vec<Server>,
-    link_free: u64,
-    agenda: A,
-    random: Random,
-    bins: Bins,
-    now: u64,
-    /// The numbers of requests, loads of translation pages and events in the latest slice.
-    slice: [u64; 3],
 }
 
-impl<A: Agenda<MapStep>> Default for MappedReads<A> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<A: Agenda<MapStep>> MappedReads<A> {
-    /// Creates the loop with its first requests submitted.
-    #[must_use]
-    pub fn new() -> Self {
-        let mut random = Random::new(0x243F_6A88_85A3_08D3);
-        let mut reads = Self {
-            map: (0..UNITS).map(|_| (random.draw() >> 20) as u32 % UNITS).collect(),
-            entries: vec![0; (BLOCKS * BLOCK) as usize],
-            first: MapLevel::new(BLOCKS),
-            second: MapLevel::new(PAGES),
-            next: vec![NOBODY; BLOCKS as usize],
-            operations: vec![ReadOperation::default(); (DEPTH + PAGES) as usize],
-            chips: vec![Server::default(); ALL_CHIPS as usize],
-            channels: vec![Server::default(); CHANNELS as usize],
-            link_free: 0,
-            agenda: A::default(),
-            random,
-            bins: Bins::default(),
-            now: 0,
-            slice: [0; 3],
-        };
-        (0..DEPTH).for_each(|request| reads.submit(request));
-        reads
-    }
-
-    #[inline]
-    fn submit(&mut self, request: u32) {
-        let unit = (self.random.draw() >> 20) as u32 % UNITS;
-        let operation = &mut self.operations[request as usize];
-        (operation.start, operation.unit) = (self.now, unit);
-        self.first.asks.push_back(request);
-        self.begin_first();
-    }
-
+impl MappedReads {
     /// Begins a step of the first level if it is idle.
     #[inline]
-    fn begin_first(&mut self) {
+    fn begin_first<A: Agenda>(&mut self, hardware: &mut Hardware<A, u32>) {
         if self.first.effect.is_some() {
             return;
         }
@@ -285,27 +193,28 @@ impl<A: Agenda<MapStep>> MappedReads<A> {
             self.first.retry(set);
             (First::Serve { block, waits }, FILL)
         } else if let Some(request) = self.first.asks.pop_front() {
-            (self.ask(request), ASK)
+            (self.ask(hardware, request), ASK)
         } else {
             return;
         };
         self.first.effect = Some(effect);
-        self.agenda.push(self.now + cost, MapStep::First, 0);
+        hardware.schedule(cost, Step::FirstLevel, 0);
     }
 
     /// Looks up the unit of a request in the first level.
     #[inline]
-    fn ask(&mut self, request: u32) -> First {
-        let key = self.operations[request as usize].unit / BLOCK;
+    fn ask<A: Agenda>(&mut self, hardware: &mut Hardware<A, u32>, request: u32) -> First {
+        let Operation { data: unit, .. } = *hardware.operation(request);
+        let key = unit / BLOCK;
         let set = self.first.cache.set(key);
         let effect = match self.first.cache.find(key) {
             CacheLookup::Here(block) => {
-                self.answer(request, block);
+                self.answer(hardware, request, block);
                 First::Answer(request)
             }
             CacheLookup::Coming { place, is_new } => {
                 let latest = std::mem::replace(&mut self.first.cache.waits[place as usize], request);
-                self.operations[request as usize].next = (latest != NOBODY).then_some(latest);
+                hardware.operation(request).next = (latest != NOBODY).then_some(latest);
                 if is_new {
                     return First::Request(place);
                 }
@@ -323,14 +232,14 @@ impl<A: Agenda<MapStep>> MappedReads<A> {
 
     /// Stores the chip of a request's data, which the map entry gives.
     #[inline]
-    fn answer(&mut self, request: u32, block: u32) {
-        let operation = &mut self.operations[request as usize];
-        operation.chip = self.entries[(block * BLOCK + operation.unit % BLOCK) as usize] % ALL_CHIPS;
+    fn answer<A: Agenda>(&self, hardware: &mut Hardware<A, u32>, request: u32, block: u32) {
+        let Operation { data: unit, chip, .. } = hardware.operation(request);
+        *chip = self.entries[(block * BLOCK + *unit % BLOCK) as usize] % ALL_CHIPS;
     }
 
     /// Begins a step of the second level if it is idle.
     #[inline]
-    fn begin_second(&mut self) {
+    fn begin_second<A: Agenda>(&mut self, hardware: &mut Hardware<A, u32>) {
         if self.second.effect.is_some() {
             return;
         }
@@ -344,7 +253,7 @@ impl<A: Agenda<MapStep>> MappedReads<A> {
             return;
         };
         self.second.effect = Some(effect);
-        self.agenda.push(self.now + cost, MapStep::Second, 0);
+        hardware.schedule(cost, Step::SecondLevel, 0);
     }
 
     /// Looks up the page of a block in the second level.
@@ -383,78 +292,67 @@ impl<A: Agenda<MapStep>> MappedReads<A> {
 
     /// Reads a translation page into a place of the second level.
     #[inline]
-    fn load(&mut self, place: u32) {
-        self.slice[1] += 1;
+    fn load<A: Agenda>(&self, hardware: &mut Hardware<A, u32>, place: u32) {
+        hardware.count(1);
         let load = DEPTH + place;
         // Translation pages are scattered over the chips.
         let page = self.second.cache.keys[place as usize];
-        self.operations[load as usize].chip = page.wrapping_mul(0x9E37_79B9) >> 25;
-        self.read(load);
+        hardware.operation(load).chip = page.wrapping_mul(0x9E37_79B9) >> 25;
+        hardware.start(load);
     }
+}
 
-    /// Starts an operation, or queues it if its chip is busy.
-    #[inline]
-    fn read(&mut self, operation: u32) {
-        let chip = self.operations[operation as usize].chip;
-        if self.chips[chip as usize].enter(&mut self.operations, operation) {
-            self.agenda.push(self.now + READ, MapStep::Read, operation);
-        }
-    }
+impl Firmware for MappedReads {
+    /// The mapping unit of the read.
+    type Data = u32;
 
-    /// Runs until `requests` more requests have completed.
-    pub fn run(&mut self, requests: u64) {
-        self.slice = [requests, 0, 0];
-        let mut left = requests;
-        while left > 0 {
-            let Some(AgendaEvent { at, step, request }) = self.agenda.pop() else { break };
-            self.now = at;
-            self.slice[2] += 1;
-            match step {
-                MapStep::First => self.first_ended(),
-                MapStep::Second => self.second_ended(),
-                MapStep::Read => {
-                    let channel = self.operations[request as usize].chip / CHIPS;
-                    if self.channels[channel as usize].enter(&mut self.operations, request) {
-                        self.agenda.push(at + TRANSFER, MapStep::Transferred, request);
-                    }
-                }
-                MapStep::Transferred => self.transferred(request),
-                MapStep::Arrived => {
-                    self.bins.count(at - self.operations[request as usize].start);
-                    self.submit(request);
-                    left -= 1;
-                }
-            }
+    const OPERATIONS: u32 = DEPTH + PAGES;
+
+    fn new(random: &mut Random) -> Self {
+        Self {
+            map: (0..UNITS).map(|_| draw_unit(random)).collect(),
+            entries: vec![0; (BLOCKS * BLOCK) as usize],
+            first: MapLevel::new(BLOCKS),
+            second: MapLevel::new(PAGES),
+            next: vec![NOBODY; BLOCKS as usize],
         }
     }
 
     #[inline]
-    fn first_ended(&mut self) {
+    fn submit<A: Agenda>(&mut self, hardware: &mut Hardware<A, u32>, request: u32) {
+        let unit = draw_unit(&mut hardware.random);
+        hardware.operation(request).data = unit;
+        self.first.asks.push_back(request);
+        self.begin_first(hardware);
+    }
+
+    #[inline]
+    fn first_level_ended<A: Agenda>(&mut self, hardware: &mut Hardware<A, u32>) {
         match self.first.effect.take().expect("a step that ends has begun") {
             First::Nothing => {}
-            First::Answer(request) => self.read(request),
+            First::Answer(request) => hardware.start(request),
             First::Request(block) => {
                 self.second.asks.push_back(block);
-                self.begin_second();
+                self.begin_second(hardware);
             }
             First::Serve { block, waits } => {
                 let mut next = Some(waits);
                 while let Some(request) = next {
-                    next = self.operations[request as usize].next;
-                    self.answer(request, block);
-                    self.read(request);
+                    next = hardware.operation(request).next;
+                    self.answer(hardware, request, block);
+                    hardware.start(request);
                 }
             }
         }
-        self.begin_first();
+        self.begin_first(hardware);
     }
 
     #[inline]
-    fn second_ended(&mut self) {
+    fn second_level_ended<A: Agenda>(&mut self, hardware: &mut Hardware<A, u32>) {
         match self.second.effect.take().expect("a step that ends has begun") {
             Second::Nothing => {}
             Second::Respond(block) => self.respond(block),
-            Second::Load(place) => self.load(place),
+            Second::Load(place) => self.load(hardware, place),
             Second::Serve { mut waits } => {
                 while waits != NOBODY {
                     self.respond(waits);
@@ -462,40 +360,24 @@ impl<A: Agenda<MapStep>> MappedReads<A> {
                 }
             }
         }
-        self.begin_second();
-        self.begin_first();
+        self.begin_second(hardware);
+        self.begin_first(hardware);
     }
 
-    /// Frees the channel and the chip for the next operations. The data goes to the host, a translation page to the
-    /// second level.
+    /// Sends data to the host, and a translation page to the second level.
     #[inline]
-    fn transferred(&mut self, operation: u32) {
-        let chip = self.operations[operation as usize].chip;
-        if let Some(next) = self.channels[(chip / CHIPS) as usize].leave(&mut self.operations) {
-            self.agenda.push(self.now + TRANSFER, MapStep::Transferred, next);
-        }
-        if let Some(next) = self.chips[chip as usize].leave(&mut self.operations) {
-            self.agenda.push(self.now + READ, MapStep::Read, next);
-        }
+    fn read<A: Agenda>(&mut self, hardware: &mut Hardware<A, u32>, operation: u32) {
         if operation < DEPTH {
-            self.link_free = self.link_free.max(self.now) + LINK;
-            return self.agenda.push(self.link_free, MapStep::Arrived, operation);
+            return hardware.cross_link(operation);
         }
         self.second.arrived.push_back(operation - DEPTH);
-        self.begin_second();
+        self.begin_second(hardware);
     }
 
-    /// The number of simulated requests per simulated second so far.
-    #[must_use]
-    pub fn simulated_rate(&self) -> f64 {
-        self.bins.total() as f64 / (self.now as f64 * 1e-12)
-    }
-
-    /// The numbers of loads of translation pages and of events per read in the latest slice.
-    #[must_use]
-    pub fn per_read(&self) -> [f64; 2] {
-        let [requests, loads, events] = self.slice;
-        [loads, events].map(|count| count as f64 / requests as f64)
+    #[inline]
+    fn linked<A: Agenda>(&mut self, hardware: &mut Hardware<A, u32>, request: u32) {
+        hardware.complete(request);
+        self.submit(hardware, request);
     }
 }
 
@@ -503,13 +385,14 @@ impl<A: Agenda<MapStep>> MappedReads<A> {
 mod tests {
     use super::*;
     use crate::agenda::{Heap, Rings};
+    use crate::simulator::{CHANNELS, Simulator, TRANSFER};
 
     #[test]
     fn both_agendas_simulate_the_same_drive() {
-        let (mut heap, mut rings) = (MappedReads::<Heap<MapStep>>::new(), MappedReads::<Rings<5>>::new());
+        let (mut heap, mut rings) = (Simulator::<Heap, MappedReads>::new(), Simulator::<Rings<5>, MappedReads>::new());
         heap.run(200_000);
         rings.run(200_000);
-        for (heap, rings) in heap.per_read().into_iter().zip(rings.per_read()) {
+        for (heap, rings) in heap.per_request().into_iter().zip(rings.per_request()) {
             assert!((heap / rings - 1.0).abs() < 1e-2, "{heap} and {rings} for each read");
         }
         let (heap, rings) = (heap.simulated_rate(), rings.simulated_rate());
@@ -518,10 +401,10 @@ mod tests {
 
     #[test]
     fn the_second_level_holds_a_sixteenth_of_the_map() {
-        let mut reads = MappedReads::<Rings<5>>::new();
+        let mut reads = Simulator::<Rings<5>, MappedReads>::new();
         reads.run(400_000);
         // The level holds 256 of 4,096 pages, and a load under way also serves later look-ups.
-        let [loads, events] = reads.per_read();
+        let [loads, events] = reads.per_request();
         assert!((0.88..0.94).contains(&loads), "{loads} loads for each read");
         // A load has two events and a read three; a miss has four steps, one less if the page is there, and one more if
         // the set of the page is full: that happens for every second read, because two hundred of the 256 pages are
@@ -536,15 +419,16 @@ mod tests {
 
     #[test]
     fn every_read_gets_the_entry_of_its_unit() {
-        let mut reads = MappedReads::<Rings<5>>::new();
+        let mut reads = Simulator::<Rings<5>, MappedReads>::new();
         reads.run(50_000);
+        let Simulator { hardware, firmware: reads } = reads;
         for (block, key) in reads.first.cache.keys.iter().enumerate() {
             if reads.first.cache.places[block] != SlotState::Loading && *key != NOBODY {
                 let (to, from) = (block * BLOCK as usize, (*key * BLOCK) as usize);
                 assert_eq!(reads.entries[to..to + 16], reads.map[from..from + 16], "block {block}");
             }
         }
-        let under_way = reads.operations[..DEPTH as usize].iter().filter(|read| read.start > 0).count();
+        let under_way = hardware.starts.iter().filter(|start| **start > 0).count();
         assert_eq!(under_way, DEPTH as usize, "a read was lost");
     }
 }
