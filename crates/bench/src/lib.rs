@@ -4,6 +4,8 @@
 //! compiler laid out their code differently. In a separate program their code stays the same until the loops themselves
 //! change.
 //!
+//! [`simulator`] is the loop; [`reads`], [`mapped`], [`writes`] and [`buffered`] are its firmwares.
+//!
 //! [`rounds`] measures loads beside them, and [`report`] prints the results. [`pairs`] runs the benches of two builds,
 //! and [`compare`] judges their rows.
 
