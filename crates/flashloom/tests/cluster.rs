@@ -7,29 +7,8 @@ use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::common::WorkFolder;
+use crate::common::{TINY_DEVICE, TINY_WORKLOAD, WorkFolder};
 
-/// A drive of a few blocks, so that a run takes a millisecond.
-const TINY: &str = r#"name = "tiny"
-[flash]
-part = "K9K8G08U0M"
-channels = 1
-chips = 1
-planes = 1
-blocks = 32
-pages = 8
-[ftl]
-over-provisioning = "60%"
-map-unit = "2KiB"
-"#;
-const REQUESTS: &str = r#"name = "w"
-requests = 200
-arrivals = { kind = "closed", depth = 2 }
-[[stream]]
-reads = "50%"
-sizes = [{ size = "2KiB" }]
-address = { pattern = "uniform" }
-"#;
 /// Twenty points with two seeds each.
 const STUDY: &str = r#"name = "many"
 device = "tiny.toml"
@@ -49,7 +28,7 @@ values = [10, 20, 50, 100, 200]
 const RUNS: usize = 40;
 
 fn place() -> WorkFolder {
-    WorkFolder::with(&[("tiny.toml", TINY), ("w.toml", REQUESTS), ("s.toml", STUDY)])
+    WorkFolder::with(&[("tiny.toml", TINY_DEVICE), ("w.toml", TINY_WORKLOAD), ("s.toml", STUDY)])
 }
 
 /// The files below a folder by their names.

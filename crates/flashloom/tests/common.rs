@@ -33,6 +33,30 @@ sizes = [{ size = "4KiB" }]
 address = { pattern = "uniform" }
 "#;
 
+/// A drive of a few blocks, so that a run takes a millisecond.
+pub(crate) const TINY_DEVICE: &str = r#"name = "tiny"
+[flash]
+part = "K9K8G08U0M"
+channels = 1
+chips = 1
+planes = 1
+blocks = 32
+pages = 8
+[ftl]
+over-provisioning = "60%"
+map-unit = "2KiB"
+"#;
+
+/// A few requests for [`TINY_DEVICE`].
+pub(crate) const TINY_WORKLOAD: &str = r#"name = "w"
+requests = 200
+arrivals = { kind = "closed", depth = 2 }
+[[stream]]
+reads = "50%"
+sizes = [{ size = "2KiB" }]
+address = { pattern = "uniform" }
+"#;
+
 /// An MSR trace: stamps of 100 ns, host, disk, kind, byte, bytes, response time.
 pub(crate) const TRACE: &str = "128166372003061629,hm,0,Read,0,4096,100\n128166372003062629,hm,0,Write,8192,4096,100\n";
 

@@ -5,28 +5,8 @@ use std::fs;
 use serde_json::Value;
 use testkit::names;
 
-use crate::common::WorkFolder;
+use crate::common::{TINY_DEVICE, TINY_WORKLOAD, WorkFolder};
 
-const TINY: &str = r#"name = "tiny"
-[flash]
-part = "K9K8G08U0M"
-channels = 1
-chips = 1
-planes = 1
-blocks = 32
-pages = 8
-[ftl]
-over-provisioning = "60%"
-map-unit = "2KiB"
-"#;
-const REQUESTS: &str = r#"name = "w"
-requests = 200
-arrivals = { kind = "closed", depth = 2 }
-[[stream]]
-reads = "50%"
-sizes = [{ size = "2KiB" }]
-address = { pattern = "uniform" }
-"#;
 const STUDY: &str = r#"name = "s"
 device = "tiny.toml"
 workload = "w.toml"
@@ -38,9 +18,9 @@ const JOBS: &str = "[global]\nbs=4k\n[first]\nrw=write\n[second]\nstonewall\nrw=
 
 fn place() -> WorkFolder {
     WorkFolder::with(&[
-        ("tiny.toml", TINY),
-        ("w.toml", REQUESTS),
-        ("other.toml", REQUESTS),
+        ("tiny.toml", TINY_DEVICE),
+        ("w.toml", TINY_WORKLOAD),
+        ("other.toml", TINY_WORKLOAD),
         ("s.toml", STUDY),
         ("jobs.fio", JOBS),
     ])

@@ -8,29 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::common::{WorkFolder, program};
-
-/// A drive of a few blocks, so that a run takes a millisecond.
-const TINY: &str = r#"name = "tiny"
-[flash]
-part = "K9K8G08U0M"
-channels = 1
-chips = 1
-planes = 1
-blocks = 32
-pages = 8
-[ftl]
-over-provisioning = "60%"
-map-unit = "2KiB"
-"#;
-const REQUESTS: &str = r#"name = "w"
-requests = 200
-arrivals = { kind = "closed", depth = 2 }
-[[stream]]
-reads = "50%"
-sizes = [{ size = "2KiB" }]
-address = { pattern = "uniform" }
-"#;
+use crate::common::{TINY_DEVICE, TINY_WORKLOAD, WorkFolder, program};
 
 /// A study with `points` points: fewer than 20, or a multiple of 20. All points begin with the same state of the drive.
 fn study(points: usize) -> String {
@@ -56,7 +34,7 @@ values = [{}]
 }
 
 fn place(points: usize) -> WorkFolder {
-    WorkFolder::with(&[("tiny.toml", TINY), ("w.toml", REQUESTS), ("s.toml", &study(points))])
+    WorkFolder::with(&[("tiny.toml", TINY_DEVICE), ("w.toml", TINY_WORKLOAD), ("s.toml", &study(points))])
 }
 
 /// The Parquet files of a store by their names.

@@ -1,10 +1,9 @@
 //! Planted bugs, with which the conformance suite proves that it would find real ones.
 //!
-//! The suite has to catch a slip in the code that ships, so a bug in a test double would prove little. Each bug
-//! therefore sits in the very line that it breaks, as `planted.is(Sabotage::...)`. That call is a constant `false`
-//! unless the feature `sabotage` is on: no release contains a bug or pays for one. Only the tests of `testkit` switch
-//! the feature on. The bug is a value that a test passes to a device, not global state, so tests with different bugs
-//! run side by side.
+//! A bug that shows at the interface of a drive is planted there, by a wrapper in `testkit`. Every other bug sits in the
+//! very line that it breaks, as `planted.is(Sabotage::...)`. That call is a constant `false` unless the feature
+//! `sabotage` is on: no release contains a bug or pays for one. Only the tests of `testkit` switch the feature on. The
+//! bug is a value that a test passes to a device, not global state, so tests with different bugs run side by side.
 
 /// A planted bug: the error that the code then makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -383,14 +382,6 @@ impl PlantedBug {
             _ => None,
         }
     }
-
-    /// A number that does not depend on the seed: the count of earlier calls.
-    #[must_use]
-    pub fn whim(self) -> u64 {
-        use std::sync::atomic::{AtomicU64, Ordering};
-        static ASKED: AtomicU64 = AtomicU64::new(1);
-        if self.is(Sabotage::Undetermined) { ASKED.fetch_add(1, Ordering::Relaxed) } else { 0 }
-    }
 }
 
 #[cfg(not(feature = "sabotage"))]
@@ -401,11 +392,5 @@ impl PlantedBug {
     #[must_use]
     pub const fn is(self, _: Sabotage) -> bool {
         false
-    }
-
-    /// Zero, because the feature `sabotage` is off: only the seed decides.
-    #[must_use]
-    pub const fn whim(self) -> u64 {
-        0
     }
 }

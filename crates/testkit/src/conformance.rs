@@ -24,7 +24,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use flash::nand::Stamp;
 use ssd::{Precondition, ResolvedDevice, Ssd};
 
-use crate::Host;
+use crate::{Host, sabotaged};
 
 pub(crate) use settings::{
     STYLES, capped, changing, density, evicting, hot, in_host_memory, limited, short, states, varied, with_errors,
@@ -120,13 +120,17 @@ pub struct Trial<'a> {
 }
 
 impl Trial<'_> {
+    fn drive(&self) -> Ssd<Stamp> {
+        Ssd::new(self.resolved, sabotaged::seed(self.resolved, self.seed))
+    }
+
     fn host(&self) -> Host {
-        Host::new(Ssd::<Stamp>::new(self.resolved, self.seed))
+        Host::new(self.drive())
     }
 
     /// Creates a full drive and its host, so that garbage collection begins early.
     fn filled(&self) -> Host {
-        let mut ssd = Ssd::<Stamp>::new(self.resolved, self.seed);
+        let mut ssd = self.drive();
         ssd.precondition(Precondition::Fill, &mut |_, _| {});
         Host::new(ssd)
     }

@@ -9,6 +9,7 @@ use flash::nand::Stamp;
 use ssd::{Completeness, Completion, DiscardSpec, Drive, FlushPolicy, QueueId, Request, Ssd, Status};
 
 use crate::Oracle;
+use crate::sabotaged::SabotagedDrive;
 
 /// The number of events in which a drive without new requests must complete one of those under way, or become idle. A
 /// drive may need many: with an uncached map on flash, pools of a dozen superblocks erase one for each mapping unit
@@ -29,7 +30,7 @@ struct OutstandingRequest {
 /// A drive, its oracle, and the requests under way.
 #[derive(Clone, Debug)]
 pub struct Host {
-    ssd: Ssd<Stamp>,
+    drive: SabotagedDrive,
     oracle: Oracle,
     next_tag: u64,
     under_way: BTreeMap<u64, OutstandingRequest>,
@@ -56,7 +57,7 @@ impl Host {
             oracle: Oracle::new(resolved.buffer.is_none(), u64::from(resolved.geometry.sectors))
                 .with_durable_discards(resolved.ftl.discard == DiscardSpec::Durable)
                 .after(ssd.history().cloned()),
-            ssd,
+            drive: SabotagedDrive::new(ssd),
             next_tag: 0,
             under_way: BTreeMap::new(),
             completed_writes: Vec::new(),
@@ -87,12 +88,12 @@ impl Host {
     /// The drive under test.
     #[must_use]
     pub const fn ssd(&self) -> &Ssd<Stamp> {
-        &self.ssd
+        &self.drive.ssd
     }
 
     /// The drive, for planting faults.
     pub const fn ssd_mut(&mut self) -> &mut Ssd<Stamp> {
-        &mut self.ssd
+        &mut self.drive.ssd
     }
 
     /// Returns true if the drive has become read-only.
@@ -127,12 +128,12 @@ impl Host {
         }
         let (order, covered) = (self.oracle.writes(), self.completed);
         self.under_way.insert(self.next_tag, OutstandingRequest { io, stamps: stamps.clone(), order, covered });
-        self.ssd.submit(self.ssd.now(), Request { tag: self.next_tag, queue, io, data: stamps });
+        self.drive.submit(Request { tag: self.next_tag, queue, io, data: stamps });
     }
 
     /// Advances to the next event. Returns false if nothing is under way.
     pub fn step(&mut self) -> bool {
-        let Some(at) = self.ssd.next_event() else { return false };
+        let Some(at) = self.drive.next_event() else { return false };
         self.advance(at);
         true
     }
@@ -140,9 +141,9 @@ impl Host {
     /// Advances like [`Host::step`], for a drive whose process may die meanwhile: then the host gets no answer, and the
     /// function returns false.
     pub fn step_unless(&mut self, has_died: impl Fn() -> bool) -> bool {
-        let Some(at) = self.ssd.next_event() else { return false };
+        let Some(at) = self.drive.next_event() else { return false };
         let mut completions = std::mem::take(&mut self.completions);
-        self.ssd.advance(at, &mut completions);
+        self.drive.advance(at, &mut completions);
         let died = has_died();
         for completion in completions.drain(..).filter(|_| !died) {
             self.complete(&completion);
@@ -161,7 +162,7 @@ impl Host {
     /// Advances the time to `to` and checks the completions.
     pub fn advance(&mut self, to: Time) {
         let mut completions = std::mem::take(&mut self.completions);
-        self.ssd.advance(to, &mut completions);
+        self.drive.advance(to, &mut completions);
         for completion in completions.drain(..) {
             self.complete(&completion);
         }
@@ -171,8 +172,8 @@ impl Host {
     /// The middle between the current time and the time of the next event; `None` if there is no time between.
     #[must_use]
     pub fn middle(&self) -> Option<Time> {
-        let now = self.ssd.now().as_ps();
-        let span = self.ssd.next_event()?.as_ps() - now;
+        let now = self.drive.ssd.now().as_ps();
+        let span = self.drive.next_event()?.as_ps() - now;
         (span > 1).then(|| Time::from_ps(now + span / 2))
     }
 
@@ -228,14 +229,14 @@ impl Host {
 
     /// Returns true if the drive acknowledges flushes without doing anything.
     fn flushes_are_ignored(&self) -> bool {
-        self.ssd.resolved().buffer.is_some_and(|buffer| buffer.flush == FlushPolicy::Ignore)
+        self.drive.ssd.resolved().buffer.is_some_and(|buffer| buffer.flush == FlushPolicy::Ignore)
     }
 
     /// Cuts the drive's power, switches it on again and checks all contents.
     pub fn cut(&mut self) {
-        let lost = self.ssd.cut_power();
+        let lost = self.drive.cut_power();
         assert_eq!(lost.iter().copied().collect::<BTreeSet<_>>(), self.under_way.keys().copied().collect());
-        self.ssd.power_on(self.ssd.now());
+        self.drive.ssd.power_on(self.drive.ssd.now());
         self.forget();
         self.recovered();
     }
@@ -245,13 +246,14 @@ impl Host {
     #[must_use]
     pub fn crashed(&self, torn: u64) -> Self {
         let mut copy = self.clone();
-        copy.ssd.media_mut().faults_mut().restart(torn);
-        if let Some(second) = copy.ssd.slc_media_mut() {
+        copy.drive.ssd.media_mut().faults_mut().restart(torn);
+        if let Some(second) = copy.drive.ssd.slc_media_mut() {
             second.faults_mut().restart(!torn);
         }
-        copy.ssd.cut_power();
-        let second = copy.ssd.slc_media().cloned();
-        copy.ssd = Ssd::with_media(copy.ssd.resolved(), torn, copy.ssd.media().clone(), second);
+        copy.drive.cut_power();
+        let second = copy.drive.ssd.slc_media().cloned();
+        let ssd = Ssd::with_media(copy.drive.ssd.resolved(), torn, copy.drive.ssd.media().clone(), second);
+        copy.drive.replace(ssd);
         copy.forget();
         copy.recovered();
         copy
@@ -261,7 +263,7 @@ impl Host {
     /// contents.
     #[must_use]
     pub fn restarted(mut self, ssd: Ssd<Stamp>) -> Self {
-        self.ssd = ssd;
+        self.drive.replace(ssd);
         self.forget();
         self.recovered();
         self
@@ -275,7 +277,7 @@ impl Host {
 
     /// Checks after a recovery that every content is possible, and expects it from now on.
     fn recovered(&mut self) {
-        self.ssd.check();
+        self.drive.ssd.check();
         for (first, data) in self.contents() {
             for (sector, got) in (first..).zip(data) {
                 self.oracle.check_recovered(sector, got);
@@ -285,7 +287,7 @@ impl Host {
 
     /// Reads the whole idle drive and checks every sector.
     pub fn audit(&mut self) {
-        self.ssd.check();
+        self.drive.ssd.check();
         for (first, data) in self.contents() {
             let io = Io::new(IoKind::Read, Lba::new(first), Sectors::new(data.len() as u64));
             self.oracle.check_read(&io, &data);
@@ -295,8 +297,8 @@ impl Host {
     /// Reads all contents of the drive in pieces, each with its first sector; sectors that cannot be read are left out.
     /// These reads are not counted.
     fn contents(&mut self) -> Vec<(u64, Vec<Stamp>)> {
-        let capacity = self.ssd.capacity().get();
-        let unit = self.ssd.discard_granularity().get();
+        let capacity = self.drive.ssd.capacity().get();
+        let unit = self.drive.ssd.discard_granularity().get();
         let mut pieces = Vec::new();
         for start in (0..capacity).step_by(64) {
             let end = (start + 64).min(capacity);
@@ -315,11 +317,11 @@ impl Host {
     /// Reads some sectors; `None` if one of them cannot be read.
     fn read_sectors(&mut self, start: u64, sectors: u64) -> Option<Vec<Stamp>> {
         let io = Io::new(IoKind::Read, Lba::new(start), Sectors::new(sectors));
-        self.ssd.submit(self.ssd.now(), Request { tag: 0, queue: QueueId::default(), io, data: Vec::new() });
+        self.drive.submit(Request { tag: 0, queue: QueueId::default(), io, data: Vec::new() });
         let mut completions = Vec::new();
         while completions.is_empty() {
-            let at = self.ssd.next_event().expect("a read completes");
-            self.ssd.advance(at, &mut completions);
+            let at = self.drive.next_event().expect("a read completes");
+            self.drive.advance(at, &mut completions);
         }
         assert_eq!((completions.len(), completions[0].tag), (1, 0), "only the read is under way");
         let Completion { status, data, .. } = completions.remove(0);

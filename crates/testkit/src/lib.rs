@@ -14,6 +14,7 @@ pub mod model;
 pub mod oracle;
 pub mod raid;
 pub mod requests;
+mod sabotaged;
 pub mod small;
 pub mod swarm;
 pub mod translation;

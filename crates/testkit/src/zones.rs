@@ -21,7 +21,9 @@ mod under_way;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors};
 use flash::nand::Stamp;
-use ssd::{Completion, Drive, QueueId, Request, Ssd, Status, ZoneReport, ZoneShape};
+use ssd::{Completion, QueueId, Request, Ssd, Status, ZoneReport, ZoneShape};
+
+use crate::sabotaged::SabotagedDrive;
 
 pub use concurrent::{Stress, side_by_side};
 pub use model::one_by_one;
@@ -33,7 +35,7 @@ fn stamp(tag: u64, sector: u64) -> u64 {
 }
 
 struct ZoneHost {
-    ssd: Ssd<Stamp>,
+    drive: SabotagedDrive,
     shape: ZoneShape,
     /// The number of sectors of a mapping unit.
     unit: u64,
@@ -45,7 +47,7 @@ impl ZoneHost {
     fn new(ssd: Ssd<Stamp>) -> Self {
         let shape = ssd.resolved().zones.expect("a drive with zones");
         let unit = u64::from(ssd.resolved().geometry.sectors);
-        Self { ssd, shape, unit, tag: 0, done: Vec::new() }
+        Self { drive: SabotagedDrive::new(ssd), shape, unit, tag: 0, done: Vec::new() }
     }
 
     /// Returns the number of sectors from one zone to the next, and of those in a zone that can be written.
@@ -59,7 +61,7 @@ impl ZoneHost {
     }
 
     fn report(&self, zone: u64) -> ZoneReport {
-        self.ssd.zone_report(Lba::new(self.begin(zone))).expect("a drive with zones")
+        self.drive.ssd.zone_report(Lba::new(self.begin(zone))).expect("a drive with zones")
     }
 
     /// The number of sectors below the write pointer of a zone.
@@ -73,14 +75,14 @@ impl ZoneHost {
         self.tag += 1;
         let sectors = if io.kind.brings_data() { io.sectors.get() } else { 0 };
         let data = (0..sectors).map(|sector| Stamp(stamp(tag, sector))).collect();
-        self.ssd.submit(self.ssd.now(), Request { tag, queue: QueueId::default(), io, data });
+        self.drive.submit(Request { tag, queue: QueueId::default(), io, data });
         tag
     }
 
     /// Handles one event. Returns false if there is none.
     fn step(&mut self) -> bool {
-        let Some(at) = self.ssd.next_event() else { return false };
-        self.ssd.advance(at, &mut self.done);
+        let Some(at) = self.drive.next_event() else { return false };
+        self.drive.advance(at, &mut self.done);
         true
     }
 
@@ -106,6 +108,6 @@ impl ZoneHost {
     /// Runs until nothing is under way, and checks the drive.
     fn run_until_idle(&mut self) {
         while self.step() {}
-        self.ssd.check();
+        self.drive.ssd.check();
     }
 }

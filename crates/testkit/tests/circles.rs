@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use crate::imports::single_paths;
+
 /// A module's path from the root of its crate.
 type Module = Vec<String>;
 
@@ -23,32 +25,6 @@ struct Imports {
 
 fn words(path: &str) -> Module {
     path.split("::").map(str::trim).filter(|word| !word.is_empty()).map(ToOwned::to_owned).collect()
-}
-
-/// Splits a `use` into its single paths.
-fn expand(text: &str) -> Vec<String> {
-    let text = text.trim();
-    let Some((before, inside)) = text.split_once('{') else {
-        return vec![text.split(" as ").next().unwrap_or("").trim().to_owned()];
-    };
-    let inside = inside.trim_end().strip_suffix('}').unwrap_or(inside);
-    let (mut depth, mut part, mut all) = (0, String::new(), Vec::new());
-    for c in inside.chars().chain([',']) {
-        match c {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            ',' if depth == 0 => {
-                let whole = std::mem::take(&mut part);
-                if !whole.trim().is_empty() {
-                    all.extend(expand(&whole).into_iter().map(|rest| format!("{before}{rest}")));
-                }
-                continue;
-            }
-            _ => {}
-        }
-        part.push(c);
-    }
-    all
 }
 
 /// Returns the code of a file without comments and tests.
@@ -67,8 +43,8 @@ fn imports(code: &str) -> Imports {
             continue;
         };
         let public = statement[..start].rsplit('\n').next().is_some_and(|line| line.trim_start().starts_with("pub"));
-        for path in expand(&statement[start + 4..]) {
-            let path = words(&path);
+        for path in single_paths(&statement[start + 4..]) {
+            let path = words(path.split(" as ").next().unwrap_or(""));
             match path.iter().rev().find(|word| *word != "self") {
                 Some(name) if public => {
                     imports.exported.insert(name.clone(), path.clone());

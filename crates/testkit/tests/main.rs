@@ -5,6 +5,7 @@ mod channel_order;
 mod circles;
 mod conformance;
 mod growth;
+mod imports;
 mod keys;
 mod map;
 mod memory;

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use crate::imports::single_paths;
+
 /// The most definitions of a name in all crates. A reader who meets the name must know which of them it is.
 const MOST_MEANINGS: usize = 4;
 
@@ -109,29 +111,6 @@ fn fault(name: &str) -> Option<&'static str> {
     (words.len() == 1 && is_participle && !is_noun).then_some("is a participle")
 }
 
-/// Splits a `use` into its single paths, each with its new name if it has one.
-fn expand(text: &str) -> Vec<String> {
-    let Some((before, inside)) = text.trim().split_once('{') else {
-        return vec![text.split_whitespace().collect::<Vec<_>>().join(" ")];
-    };
-    let inside = inside.trim_end().strip_suffix('}').unwrap_or(inside);
-    let (mut depth, mut part, mut all) = (0, String::new(), Vec::new());
-    for c in inside.chars().chain([',']) {
-        match c {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            ',' if depth == 0 => {
-                let whole = std::mem::take(&mut part);
-                all.extend(expand(&whole).into_iter().map(|rest| format!("{before}{rest}")));
-                continue;
-            }
-            _ => {}
-        }
-        part.push(c);
-    }
-    all
-}
-
 /// Returns the imports under another name, by line.
 fn aliases(text: &str) -> Vec<(usize, String)> {
     let mut all = Vec::new();
@@ -147,7 +126,7 @@ fn aliases(text: &str) -> Vec<(usize, String)> {
         if code.ends_with(';')
             && let Some((line, whole)) = statement.take()
         {
-            let paths = expand(whole.trim_end_matches(';')).into_iter();
+            let paths = single_paths(whole.trim_end_matches(';')).into_iter();
             all.extend(paths.filter(|path| path.contains(" as ") && !path.ends_with(" as _")).map(|path| (line, path)));
         }
     }

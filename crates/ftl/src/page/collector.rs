@@ -55,7 +55,7 @@ impl CollectorState {
             pace: config.gc.pace.pace(),
             wear: config.wear.clone(),
             copy_back: config.copy_back,
-            rng: Rng::stream(from.seed ^ from.planted.whim(), "ftl.gc"),
+            rng: Rng::stream(from.seed, "ftl.gc"),
             programmed: 0,
             moved: Vec::new(),
         }

@@ -123,9 +123,6 @@ impl Mapping {
     /// Discards a mapping unit: it reads as zeros until the next write. After a power cut recovery may find an older
     /// copy, unless discards are durable. Returns true if `Owners::discard_done` will report the end later.
     pub(crate) fn discard(&mut self, blocks: &mut BlockManager, now: Time, owner: Owner, lpn: Lpn) -> bool {
-        if blocks.planted.is(Sabotage::DiscardForgotten) {
-            return false;
-        }
         let latest = self.versions.latest();
         let trims = self.trims.as_mut().filter(|_| !blocks.planted.is(Sabotage::DiscardUnrecorded));
         trims.is_some_and(|trims| trims.record(owner, lpn, latest)) || self.give_up_unit(blocks, now, owner, lpn)

@@ -234,7 +234,7 @@ impl<S: Sector> Ssd<S> {
             return;
         };
         let ignores = self.resolved.buffer.is_some_and(|buffer| buffer.flush == FlushPolicy::Ignore);
-        if (ignores && !self.powering_off) || self.resolved.planted.is(Sabotage::FlushLies) {
+        if ignores && !self.powering_off {
             self.respond(handle);
             return;
         }

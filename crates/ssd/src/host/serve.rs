@@ -337,14 +337,13 @@ impl<S: Sector> Ssd<S> {
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
                 self.ftl.end_read(&mut flash);
             }
-            from = piece + u32::from(self.resolved.planted.is(Sabotage::PieceSkips));
+            from = piece;
         }
         // No list finishes while it is submitted, so `pending` still has the full number.
-        let first = self.resolved.planted.is(Sabotage::FirstPartServes);
         let bytes = Sectors::new(u64::from(buffered)).bytes();
         let from_ram = if buffered > 0 { self.host.ram.carry(self.now, bytes) } else { None };
         let request = &mut self.host.requests[handle];
-        request.pending = if first { pending.min(1) } else { pending };
+        request.pending = pending;
         request.from_ram = from_ram;
         if pending == 0 {
             self.respond(handle);
@@ -457,7 +456,6 @@ impl<S: Sector> Ssd<S> {
     /// True if a discard covers the whole unit.
     fn is_discarded_by(&self, io: &Io, unit: u32) -> bool {
         self.cover(io, unit).1 == full_mask(self.resolved.geometry.sectors)
-            || self.resolved.planted.is(Sabotage::PartDiscarded)
     }
 
     /// Ends a discard that the FTL has answered: the buffer discards the units that it holds for the discard, or keeps

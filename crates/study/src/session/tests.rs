@@ -16,35 +16,11 @@ use super::*;
 use crate::catalogue;
 use crate::config::Document;
 use crate::run::{Record, RunError};
+use crate::testing::{DEVICES, described};
 use crate::watch::timeline::{Timeline, Window};
 
-/// A small device of each family, and some with further components.
-const DEVICES: [(&str, &str); 7] = [
-    ("page", "map-unit = \"2KiB\""),
-    ("fmmu", "map-unit = \"2KiB\"\nmap = { kind = \"fmmu\" }"),
-    ("bast", "kind = \"bast\""),
-    ("fast", "kind = \"fast\""),
-    ("hydra", "kind = \"hydra\"\nhydra = { chips = 1 }"),
-    ("chang", "kind = \"chang\""),
-    ("slc", "kind = \"chang\"\n[slc]\npart = \"K9K8G08U0M\"\nblocks = 8\npages = 8"),
-];
-
-fn device((name, ftl): (&str, &str)) -> Device {
-    let text = format!(
-        r#"name = "{name}"
-[flash]
-part = "K9K8G08U0M"
-channels = 2
-chips = 1
-planes = 1
-blocks = 32
-pages = 8
-[ftl]
-over-provisioning = "60%"
-{ftl}
-"#
-    );
-    let document = Document::parse(Path::new("device.toml"), text).expect("TOML");
+fn device(entry: (&str, &str)) -> Device {
+    let document = Document::parse(Path::new("device.toml"), described(entry)).expect("TOML");
     catalogue::device_from(&document).unwrap_or_else(|faults| panic!("{faults}"))
 }
 

@@ -55,7 +55,7 @@ pub fn side_by_side(resolved: &ResolvedDevice, seed: u64, batches: u32, stress: 
             }
         }
         if batch % fail_every == fail_every - 1 {
-            let faults = host.ssd.media_mut().faults_mut();
+            let faults = host.drive.ssd.media_mut().faults_mut();
             match rng.chance(0.7) {
                 true => faults.fail_program(rng.below(20)),
                 false => faults.fail_erase(rng.below(4)),
@@ -77,7 +77,7 @@ pub fn side_by_side(resolved: &ResolvedDevice, seed: u64, batches: u32, stress: 
             UnansweredRequests::of(&under_way).check(&mut host, &mut zones, stress.failures > 0);
         } else {
             assert!(under_way.is_empty(), "requests never complete: {under_way:?}");
-            host.ssd.check();
+            host.drive.ssd.check();
         }
         for (number, zone) in (0..).zip(&mut zones) {
             zone.ahead = zone.data.len() as u64;

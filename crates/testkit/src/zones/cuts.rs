@@ -41,9 +41,9 @@ impl UnansweredRequests {
 
     /// Cuts the power, checks the contents of the zones, and expects these contents from then on.
     pub(super) fn check(&self, host: &mut ZoneHost, zones: &mut [ExpectedZone], may_fail: bool) {
-        host.ssd.cut_power();
+        host.drive.cut_power();
         host.done.clear();
-        host.ssd.power_on(host.ssd.now());
+        host.drive.ssd.power_on(host.drive.ssd.now());
         host.run_until_idle();
         let capacity = host.sizes()[1];
         for (number, zone) in (0..).zip(zones) {

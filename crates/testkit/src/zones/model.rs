@@ -311,10 +311,10 @@ pub fn one_by_one(resolved: &ResolvedDevice, seed: u64, requests: u32) {
         }
         if rng.chance(0.04) {
             match rng.chance(0.5) {
-                true => assert!(host.ssd.cut_power().is_empty(), "no request is under way"),
-                false => assert!(host.ssd.power_off().is_empty(), "no request is under way"),
+                true => assert!(host.drive.cut_power().is_empty(), "no request is under way"),
+                false => assert!(host.drive.ssd.power_off().is_empty(), "no request is under way"),
             }
-            host.ssd.power_on(host.ssd.now());
+            host.drive.ssd.power_on(host.drive.ssd.now());
             host.run_until_idle();
             model.power_cycle();
         }

@@ -8,7 +8,6 @@ use crate::page::mapping::Mapping;
 use crate::page::streams::HostWrite;
 use crate::page::writer::Writer;
 use crate::port::{Flash, Origin, Owners, PageWrite};
-use crate::sabotage::Sabotage;
 
 impl Writer {
     /// The write with the number of its stream, for which the policy is asked once.
@@ -43,9 +42,7 @@ impl Writer {
         let request = Sectors::new(u64::from(if sectors == 0 { blocks.layout.shape.sectors } else { sectors }));
         let (set, is_partial) = (owners.set(unit.owner), !unit.is_whole(blocks.layout.shape.sectors));
         let write = HostWrite { lpn: unit.lpn, request, queue: queue.into(), placement, set, is_partial, written: 0 };
-        let stream = streams.of_host(write);
-        let is_shared = blocks.planted.is(Sabotage::HandleShared) && stream.number() > 1;
-        PageWrite { stream: Some(if is_shared { Stream::HOST } else { stream }), ..unit }
+        PageWrite { stream: Some(streams.of_host(write)), ..unit }
     }
 
     /// The stream of the copies of a superblock's mapping units.
