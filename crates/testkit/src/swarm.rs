@@ -1,26 +1,26 @@
 //! A random device under a random workload with random faults and power cuts; one seed determines everything.
 
 mod extras;
+mod page_mapped;
 mod policies;
 
 use base::engine::Rng;
 use base::units::{Bytes, DieId, Rate, Ratio, Span};
-use flash::backend::{Arbitration, BusOrder, Completion, Controllers, Decoders, Op, Order, Transfer};
-use flash::nand::{Cell, Part, Stamp};
-use flash::spec::{DecodeSpec, EccSpec};
+use flash::backend::{Arbitration, Controllers, Op, Order, Transfer};
+use flash::nand::{Cell, Stamp};
 use ftl::{
-    Allocation, ClusterMethod, EraseTiming, FirmwareSpec, HydraSpec, LogSpec, MappingSpec, PaceSpec, ProbeSequence,
+    Allocation, ClusterMethod, EraseTiming, FirmwareSpec, HydraSpec, LogSpec, MappingSpec, ProbeSequence,
     ProcessorSpec, SlcMlcSpec, Striping,
 };
 use ssd::{
-    BufferPolicy, BufferSpec, CheckpointSpec, Digits, DiscardSpec, Drive, FlashSpec, FlushPolicy, FtlKind, FtlSpec,
-    GcSpec, HostSpec, LinkSpec, MapSpec, PlacementSpec, Precondition, QueueArbitration, QueueId, QueueSpec, RamSpec,
-    ReadTransfer, SlcSpec, Spec, Ssd, UnmappedReads, VictimSpec, WearSpec,
+    BufferPolicy, CheckpointSpec, DiscardSpec, Drive, FlushPolicy, FtlKind, FtlSpec, LinkSpec, MapSpec, Precondition,
+    QueueArbitration, QueueId, QueueSpec, RamSpec, ReadTransfer, SlcSpec, Spec, Ssd, UnmappedReads,
 };
 
 use crate::conformance::density;
 use crate::{Host, leave_out_idle, requests};
 use extras::{with_features, with_throttle};
+use page_mapped::page_mapped;
 use policies::with_policies;
 
 /// Limits of what a run of the swarm draws.
@@ -49,27 +49,15 @@ pub struct RunCounts {
     pub hash: u64,
 }
 
-/// A decoder slower than the channel, for mapping units of 1 KiB and more, which have several codewords.
-fn ecc() -> EccSpec {
-    let decode = DecodeSpec { rate: Rate::new(20_000_000), latency: Span::from_us(7) };
-    EccSpec { decode, codeword: Some(Bytes::new(512)), decoders: Decoders::Shared(1), hard_limit: None, soft: None }
-}
-
 fn pick<T: Clone>(rng: &mut Rng, from: &[T]) -> T {
     from[rng.below(from.len() as u64) as usize].clone()
-}
-
-/// Returns the drawn value or, in a quarter of the cases, any value of `every`. So a drawn value of a fixed list stays
-/// unchanged in most runs when the registry gets a new value.
-fn or_later<T: Clone>(drawn: T, later: &mut Rng, every: &[T]) -> T {
-    if later.chance(0.25) { pick(later, every) } else { drawn }
 }
 
 /// Draws a small device of any kind.
 #[must_use]
 pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
     loop {
-        let mut spec = try_device(rng, faults);
+        let mut spec = page_mapped(rng, faults);
         // Features that were added later draw from streams of their own, so that a seed still draws the same for
         // everything else.
         let mut later = Rng::stream(rng.clone().bits(), "swarm.hydra");
@@ -128,120 +116,6 @@ fn with_times(spec: &mut Spec, rng: &mut Rng) {
         let link = LinkSpec { rate: Some(Rate::new(40_000_000)), ..LinkSpec::default() };
         spec.host.link = LinkSpec { read_latency: latency, write_latency: latency, ..link };
         spec.host.read_transfer = ReadTransfer::CutThrough;
-    }
-}
-
-fn try_device(rng: &mut Rng, faults: bool) -> Spec {
-    let mut part = Part::preset("dirik-2009").expect("a preset").clone();
-    part.geometry.page = Bytes::new(pick(rng, &[2048, 4096, 8192]));
-    part.geometry.pages_per_block = pick(rng, &[4, 6, 12]);
-    part.geometry.blocks_per_plane = 8 + rng.below(12) as u32;
-    part.geometry.planes_per_die = pick(rng, &[1, 1, 2, 4]);
-    part.geometry.dies_per_chip = pick(rng, &[1, 1, 2]);
-    part.features.multi_plane = true;
-    part.features.copy_back = rng.chance(0.5);
-    part.timing.one_shot = pick(rng, &[1, 1, 2, 3]);
-    part.bus.command = pick(rng, &["0ns", "200ns"]).parse().expect("a time");
-    let mut cycles = Rng::stream(rng.clone().bits(), "swarm.cycles");
-    if cycles.chance(0.3) {
-        let mut time = |text: &str| pick(&mut cycles, &["0ns", text]).parse().expect("a time");
-        (part.bus.change_column, part.bus.t_ccs, part.bus.t_adl) = (time("175ns"), time("500ns"), time("400ns"));
-        (part.bus.t_rhw, part.bus.t_wb, part.bus.status) = (time("100ns"), time("90ns"), time("130ns"));
-    }
-    part.timing.cache_program_copy = pick(rng, &["0us", "3us"]).parse().expect("a time");
-    let pairs = Rng::stream(rng.clone().bits(), "swarm.pairs").chance(0.3) && part.timing.one_shot == 1;
-    let orders: Vec<_> = Digits::every().collect();
-    let order = pick(rng, &orders);
-    let placement = pick(rng, &PlacementSpec::every(order));
-    let mut victims = Rng::stream(rng.clone().bits(), "swarm.victims");
-    let victim = or_later(pick(rng, &VictimSpec::EVERY[..6]), &mut victims, &VictimSpec::EVERY);
-    // The map is drawn from a copy of the stream, so that the other draws of a seed are the same as when there was only
-    // one map.
-    let map = pick(&mut rng.clone(), &MapSpec::EVERY);
-    // Features that were added later draw from a stream of their own and for a part of the devices, so that all other
-    // devices stay the same.
-    let mut later = Rng::stream(rng.clone().bits(), "swarm.later");
-    let start = 1 + rng.below(3) as u32;
-    let mut flash_faults = flash::nand::FaultSpec::default();
-    if faults {
-        flash_faults.program_failures = Ratio::new(pick(rng, &[0.0, 0.0005, 0.002]));
-        flash_faults.erase_failures = Ratio::new(pick(rng, &[0.0, 0.002]));
-        flash_faults.initial_bad_blocks = Ratio::new(pick(rng, &[0.0, 0.02]));
-    }
-    Spec {
-        name: "swarm".into(),
-        description: String::new(),
-        flash: FlashSpec {
-            part: None,
-            channels: 1 + rng.below(3) as u32,
-            chips: 1 + rng.below(2) as u32,
-            gang: pick(rng, &[1, 1, 2]),
-            width: 8,
-            lane_rate: None,
-            size: None,
-            blocks: None,
-            pages: None,
-            planes: None,
-            dies: None,
-            multi_plane: Some(rng.chance(0.6)),
-            cache_mode: rng.chance(0.5),
-            cache_across_lists: Rng::stream(rng.clone().bits(), "swarm.cache").chance(0.4),
-            paired_pages: pairs,
-            controllers: or_later(pick(rng, &Controllers::EVERY[..4]), &mut later, &Controllers::EVERY),
-            transfer: Transfer::default(),
-            software_controllers: later.chance(0.1).then(|| "50us".parse().expect("a time")),
-            completion: match cycles.chance(0.1) {
-                true => Completion::Polling("20us".parse().expect("a time")),
-                false => Completion::ReadyBusy,
-            },
-            ecc: Rng::stream(rng.clone().bits(), "swarm.ecc").chance(0.15).then(ecc),
-            arbitration: Arbitration {
-                commands: pick(rng, &Order::EVERY[..2]),
-                bus: or_later(pick(rng, &BusOrder::EVERY[..3]), &mut later, &BusOrder::EVERY),
-                hold: later.chance(0.1),
-                between_pages: Rng::stream(rng.clone().bits(), "swarm.pages").chance(0.7),
-            },
-            suspend: None,
-            plane_reads: None,
-            variation: None,
-            errors: None,
-            faults: flash_faults,
-            custom_part: Some(part.into()),
-        },
-        slc: None,
-        ram: None,
-        power: None,
-        raid: None,
-        translation: None,
-        host: HostSpec {
-            queue_depth: 1 + rng.below(40) as u32,
-            chop: rng.chance(0.3).then(|| Bytes::new(8192)),
-            ..HostSpec::default()
-        },
-        buffer: rng.chance(0.5).then(|| BufferSpec {
-            high: Ratio::new(0.5),
-            low: Ratio::new(0.25),
-            ..BufferSpec::new(Bytes::new(8192 * (1 + rng.below(16))))
-        }),
-        ftl: FtlSpec {
-            map_unit: Some(Bytes::new(pick(rng, &[1024, 2048, 4096]))),
-            over_provisioning: Some(Ratio::new(0.2 + rng.unit() * 0.5)),
-            placement,
-            gc: GcSpec {
-                victim,
-                start,
-                stop: start + 1,
-                parallel: 1 + rng.below(3) as u32,
-                pace: PaceSpec::Full,
-                copy_back: rng.chance(0.5),
-                shared_log: later.chance(0.2),
-                ..GcSpec::default()
-            },
-            wear: WearSpec { dynamic: rng.chance(0.5), threshold: rng.chance(0.3).then_some(4), check_every: 4 },
-            kind: pick(rng, &FtlKind::UNZONED[..1]),
-            map,
-            ..FtlSpec::default()
-        },
     }
 }
 

@@ -24,15 +24,15 @@ mod trims;
 mod variation;
 
 use base::units::{Bytes, Ratio};
-use flash::backend::{Arbitration, BusOrder, Completion, Controllers, Order, Transfer};
-use flash::nand::{FaultSpec, Part};
+use flash::backend::{BusOrder, Controllers, Order, Transfer};
+use flash::nand::Part;
 use ftl::{Allocation, EraseTiming, Striping};
 use ssd::{
     BufferPolicy, BufferSpec, Digits, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec, PlacementSpec, Spec,
     VictimSpec, WearSpec,
 };
 
-use crate::leave_out_idle;
+use crate::{leave_out_idle, plain};
 pub(crate) use errors::with_errors;
 pub(crate) use host_memory::{changing, in_host_memory};
 pub(crate) use policies::evicting;
@@ -63,44 +63,7 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
     part.geometry.dies_per_chip = 1;
     part.features.copy_back = true;
     Spec {
-        name: "conformance".into(),
-        description: String::new(),
-        flash: FlashSpec {
-            part: None,
-            custom_part: Some(part.into()),
-            channels: 2,
-            chips: 1,
-            gang: 1,
-            width: 8,
-            lane_rate: None,
-            size: None,
-            blocks: None,
-            pages: None,
-            planes: None,
-            dies: None,
-            multi_plane: None,
-            cache_mode: true,
-            cache_across_lists: false,
-            paired_pages: false,
-            controllers: Controllers::default(),
-            software_controllers: None,
-            completion: Completion::default(),
-            transfer: Transfer::default(),
-            ecc: None,
-            arbitration: Arbitration::default(),
-            suspend: None,
-            plane_reads: None,
-            variation: None,
-            errors: None,
-            faults: FaultSpec::default(),
-        },
-        slc: None,
-        ram: None,
-        power: None,
-        raid: None,
-        translation: None,
         host: HostSpec { queue_depth: 8, ..HostSpec::default() },
-        buffer: None,
         // Over-provisioning with which two blocks of each pool may fail before the drive is out of space.
         ftl: FtlSpec {
             kind,
@@ -111,6 +74,7 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
             wear: WearSpec { check_every: 2, ..WearSpec::default() },
             ..FtlSpec::default()
         },
+        ..plain("conformance", part, 2, 1)
     }
 }
 
