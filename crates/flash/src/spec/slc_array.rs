@@ -62,9 +62,32 @@ impl ResolvedSlcArray {
 impl SlcSpec {
     /// Resolves the description; `None` if it has faults.
     pub fn resolve(&self, faults: &mut Faults) -> Option<ResolvedSlcArray> {
-        let slc = self;
-        let mut part = named_part("slc", slc.part.as_deref(), slc.custom_part.as_ref(), "K9WAG08U1A", faults)?;
-        let custom = slc.custom_part.as_ref();
+        let mut part = self.part(faults)?;
+        let block = part.geometry.block();
+        if block.get() == 0 {
+            let message = "a block has no capacity";
+            faults.add("slc.custom-part.geometry", message, "set pages_per_block and page above zero");
+            return None;
+        }
+        part.geometry.blocks_per_plane = self.block_count(&part, block, faults)?;
+        self.check_part(&part, faults)?;
+        let shape = &part.geometry;
+        let slots = (shape.page.get() / SECTOR.get()) as u32;
+        let geometry = Geometry::new(1, 1, 1, 1, 1, shape.blocks_per_plane, shape.pages_per_block, slots, 1);
+        let geometry = geometry.map_err(|error| faults.add("slc", error.to_string(), "make it smaller")).ok()?;
+        if geometry.slot_count() >= 1 << 31 {
+            faults.add("slc.size", "it has more than 2^31 sectors", "make it smaller");
+            return None;
+        }
+        let timing = Timing::new(&part, &geometry, part.bus.rate, false).ok()?;
+        let backend = Config::new(timing);
+        Some(ResolvedSlcArray { part, geometry, backend })
+    }
+
+    /// The part of one die and one plane, with the pages and the rate of the description.
+    fn part(&self, faults: &mut Faults) -> Option<Part> {
+        let custom = self.custom_part.as_ref();
+        let mut part = named_part("slc", self.part.as_deref(), custom, "K9WAG08U1A", faults)?;
         let gives_errors = |own: &CustomPart| match own.like() {
             Some(_) => own.changed().iter().any(|key| key.starts_with("errors")),
             None => own.errors.is_some(),
@@ -78,45 +101,35 @@ impl SlcSpec {
             let message = "has no effect here: all blocks of the SLC flash endure the same cycles";
             faults.add("slc.custom-part.endurance_spread", message, "leave it out");
         }
-        let own_blocks = custom.is_some_and(|own| own.like().is_none() || own.gives("geometry.blocks_per_plane"));
-        let blocks = if slc.blocks.is_some() { "blocks" } else { "size" };
+        let blocks = if self.blocks.is_some() { "blocks" } else { "size" };
         let given = [
-            (blocks, slc.size.is_some() || slc.blocks.is_some(), "geometry.blocks_per_plane"),
-            ("pages", slc.pages.is_some(), "geometry.pages_per_block"),
-            ("lane-rate", slc.lane_rate.is_some(), "bus.rate"),
+            (blocks, self.size.is_some() || self.blocks.is_some(), "geometry.blocks_per_plane"),
+            ("pages", self.pages.is_some(), "geometry.pages_per_block"),
+            ("lane-rate", self.lane_rate.is_some(), "bus.rate"),
         ];
         let earlier = faults.0.len();
         check_given_once("slc", custom, &given, faults);
         if faults.0.len() > earlier {
             return None;
         }
-        part.geometry.pages_per_block = slc.pages.unwrap_or(part.geometry.pages_per_block);
-        (part.geometry.dies_per_chip, part.geometry.planes_per_die) = (1, 1);
-        part.bus.rate = slc.lane_rate.unwrap_or(part.bus.rate);
-        if slc.pages == Some(0) {
+        if self.pages == Some(0) {
             faults.positive("slc.pages", 0);
             return None;
         }
-        let block = part.geometry.block().get();
-        if block == 0 {
-            faults.add(
-                "slc.custom-part.geometry",
-                "a block has no capacity",
-                "set pages_per_block and page above zero",
-            );
-            return None;
-        }
-        part.geometry.blocks_per_plane = match (slc.size, slc.blocks) {
-            (Some(size), None) if size.get().is_multiple_of(block) && size.get() / block <= 1 << 22 => {
-                (size.get() / block) as u32
-            }
-            (Some(size), None) => {
-                let message = format!("{size} is not a whole number of blocks of {}", Bytes::new(block));
-                faults.add("slc.size", message, "use a multiple of a block, at most 4194304 of them");
-                return None;
-            }
-            (None, Some(blocks)) => blocks,
-            (None, None) if own_blocks => part.geometry.blocks_per_plane,
+        part.geometry.pages_per_block = self.pages.unwrap_or(part.geometry.pages_per_block);
+        (part.geometry.dies_per_chip, part.geometry.planes_per_die) = (1, 1);
+        part.bus.rate = self.lane_rate.unwrap_or(part.bus.rate);
+        Some(part)
+    }
+
+    /// The number of blocks: at least two.
+    fn block_count(&self, part: &Part, block: Bytes, faults: &mut Faults) -> Option<u32> {
+        let custom = self.custom_part.as_ref();
+        let own = custom.is_some_and(|own| own.like().is_none() || own.gives("geometry.blocks_per_plane"));
+        let count = match (self.size, self.blocks) {
+            (Some(size), None) => size.get() / block.get(),
+            (None, Some(blocks)) => blocks.into(),
+            (None, None) if own => part.geometry.blocks_per_plane.into(),
             (None, None) => {
                 faults.add("slc.size", "the size of the SLC flash is missing", "give it, e.g. size = \"256MiB\"");
                 return None;
@@ -126,29 +139,39 @@ impl SlcSpec {
                 return None;
             }
         };
-        // The key that gives the number of blocks.
-        let blocks_key = match (slc.size, slc.blocks) {
+        if let Some(size) = self.size.filter(|size| size.get() != count * block.get() || count > 1 << 22) {
+            let message = format!("{size} is not a whole number of blocks of {block}");
+            faults.add("slc.size", message, "use a multiple of a block, at most 4194304 of them");
+            return None;
+        }
+        if count < 2 {
+            let message = "the SLC log needs two blocks, one for its head and one for its tail";
+            faults.add(self.key_of_blocks(), message, "use two blocks or more");
+            return None;
+        }
+        Some(count as u32)
+    }
+
+    /// The key that gives the number of blocks.
+    const fn key_of_blocks(&self) -> &'static str {
+        match (self.size, self.blocks) {
             (None, Some(_)) => "slc.blocks",
             (None, None) => "slc.custom-part.geometry.blocks_per_plane",
             _ => "slc.size",
-        };
-        if part.geometry.blocks_per_plane < 2 {
-            faults.add(
-                blocks_key,
-                "the SLC log needs two blocks, one for its head and one for its tail",
-                "use two blocks or more",
-            );
-            return None;
         }
+    }
+
+    /// Checks that a part of this size can hold the log; `None` if the description has faults.
+    fn check_part(&self, part: &Part, faults: &mut Faults) -> Option<()> {
         for error in part.validate() {
             match error {
                 PartError::TooLarge { pages } => {
                     let message = format!("the array has {pages} pages, and at most {} are possible", u32::MAX);
-                    faults.add(blocks_key, message, "make it smaller");
+                    faults.add(self.key_of_blocks(), message, "make it smaller");
                 }
                 error => {
-                    let key = match (&slc.custom_part, error.key()) {
-                        (_, "geometry.pages_per_block") if slc.pages.is_some() => "slc.pages".to_owned(),
+                    let key = match (&self.custom_part, error.key()) {
+                        (_, "geometry.pages_per_block") if self.pages.is_some() => "slc.pages".to_owned(),
                         (Some(_), key) => format!("slc.custom-part.{key}"),
                         (None, _) => "slc.part".to_owned(),
                     };
@@ -160,19 +183,6 @@ impl SlcSpec {
             let message = "cannot hold the SLC log, which programs one page at a time, of 64 sectors at most";
             faults.add("slc.part", message, "choose another part");
         }
-        if !faults.0.is_empty() {
-            return None;
-        }
-        let shape = &part.geometry;
-        let slots = (shape.page.get() / SECTOR.get()) as u32;
-        let geometry = Geometry::new(1, 1, 1, 1, 1, shape.blocks_per_plane, shape.pages_per_block, slots, 1);
-        let geometry = geometry.map_err(|error| faults.add("slc", error.to_string(), "make it smaller")).ok()?;
-        if geometry.slot_count() >= 1 << 31 {
-            faults.add("slc.size", "it has more than 2^31 sectors", "make it smaller");
-            return None;
-        }
-        let timing = Timing::new(&part, &geometry, part.bus.rate, false).ok()?;
-        let backend = Config::new(timing);
-        Some(ResolvedSlcArray { part, geometry, backend })
+        faults.0.is_empty().then_some(())
     }
 }

@@ -2,7 +2,7 @@
 
 use ssd::ResolvedDevice;
 
-use super::many;
+use super::text::many;
 
 /// The link and its latencies; no latencies if all are zero.
 pub(super) fn lines(resolved: &ResolvedDevice) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use ssd::{CollectionTurns, RaidLevel, ResolvedDevice};
 
-use super::many;
+use super::text::many;
 
 /// The drives, the layout of data over them, and the capacity for the host; empty for a single drive.
 pub(super) fn lines(resolved: &ResolvedDevice) -> Vec<String> {

@@ -3,7 +3,7 @@
 use base::units::{Bytes, SECTOR};
 use ssd::{ResolvedDevice, ZoneCommand, ZoneVictim};
 
-use super::many;
+use super::text::many;
 
 /// The capacity for users, and the rules by which zones are written and emptied; empty for other devices.
 pub(super) fn lines(resolved: &ResolvedDevice) -> Vec<String> {

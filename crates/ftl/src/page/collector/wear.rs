@@ -7,6 +7,7 @@
 
 use base::units::SuperblockId;
 use flash::backend::Cause;
+use flash::nand::Media;
 
 use super::Collector;
 use crate::page::block_manager::pool::Holds;
@@ -24,95 +25,126 @@ impl Collector<'_> {
     }
 
     fn level(&mut self, flash: &Flash<'_>, pool: u32, threshold: u32) {
+        let media = flash.backend.media();
+        match self.next_check(pool) {
+            WearCheck::Later => return,
+            WearCheck::AfterVictims => return self.pad_if_any_lags(media, pool, threshold),
+            WearCheck::Now => {}
+        }
+        let chosen = &mut self.blocks.pools[pool as usize];
+        (chosen.gc.levelling.since_check, chosen.gc.levelling.pads) = (0, false);
+        let Some(worn) = chosen.free.most_worn() else { return };
+        let lags = |erases: u32| worn - erases.min(worn) > threshold;
+        let layout = &self.blocks.layout;
+        let victims = chosen.gc.victims.iter_mut();
+        for victim in victims.filter(|victim| lags(layout.erases(media, victim.superblock))) {
+            victim.cause = Cause::Wear;
+        }
+        let with_pages = self.blocks.pools_for(Holds::Pages).find(|other| *other == self.blocks.groups + pool);
+        if self.moves_idle(media, pool, with_pages, lags) {
+            self.blocks.pools[pool as usize].gc.levelling.moves += 1;
+            return;
+        }
+        let pages = with_pages.and_then(|other| self.coldest(media, other));
+        let data = self.coldest(media, pool);
+        let lags = |coldest: &(u32, SuperblockId)| lags(coldest.0);
+        if let (Some(other), Some((_, coldest))) = (with_pages, pages.filter(lags))
+            && data.is_none_or(|data| pages.is_some_and(|pages| pages < data))
+        {
+            self.move_pages(pool, other, coldest);
+        } else if let Some((_, coldest)) = data.filter(lags) {
+            self.move_data(pool, coldest);
+        }
+    }
+
+    /// Counts a superblock, and returns the time of the pool's next check.
+    fn next_check(&mut self, pool: u32) -> WearCheck {
         let chosen = &mut self.blocks.pools[pool as usize];
         chosen.gc.levelling.since_check += 1;
-        // With several streams of copies, victims may wait for ever until their copies fill a program. The check does
-        // not wait for such victims.
-        let (end, apart) = (self.blocks.layout.shape.superblock_slots(), !chosen.gc.sorted.is_empty());
+        let end = self.blocks.layout.shape.superblock_slots();
         let gathers = chosen.gc.victims.iter().any(|victim| victim.cursor < end);
-        let waits = !apart && !chosen.gc.victims.is_empty();
         if chosen.gc.levelling.since_check < self.state.wear.check_every || gathers || chosen.free.len() < 2 {
-            return;
+            return WearCheck::Later;
         }
         if chosen.gc.levelling.checked_at != self.state.programmed {
             (chosen.gc.levelling.checked_at, chosen.gc.levelling.moves) = (self.state.programmed, 0);
         }
         if chosen.gc.levelling.moves >= chosen.usable {
-            return;
+            return WearCheck::Later;
         }
-        let media = flash.backend.media();
-        if waits {
-            // The check waits until the victims have gone. Their last copies may not fill a program, and each further
-            // victim may leave such copies as well. So the last copies are padded if a superblock lags.
-            let worn = chosen.free.most_worn();
-            let closed = self.blocks.victims[self.blocks.kind_in(pool)].closed(pool);
-            let least = closed.map(|superblock| self.blocks.layout.erases(media, superblock)).min();
-            let lags = worn.zip(least).is_some_and(|(worn, least)| worn > least + threshold);
-            self.blocks.pools[pool as usize].gc.levelling.pads = lags;
-            return;
+        // With several streams of copies, victims may wait for ever until their copies fill a program. The check does
+        // not wait for such victims.
+        let waits = chosen.gc.sorted.is_empty() && !chosen.gc.victims.is_empty();
+        if waits { WearCheck::AfterVictims } else { WearCheck::Now }
+    }
+
+    /// Lets the last copies of a pool's victims be padded if a superblock lags. The check waits for the victims, whose last
+    /// copies may not fill a program, and each further victim may leave such copies as well.
+    fn pad_if_any_lags(&mut self, media: &Media, pool: u32, threshold: u32) {
+        let worn = self.blocks.pools[pool as usize].free.most_worn();
+        let lags = worn.zip(self.coldest(media, pool)).is_some_and(|(worn, (least, _))| worn > least + threshold);
+        self.blocks.pools[pool as usize].gc.levelling.pads = lags;
+    }
+
+    /// The closed superblock of a pool with the fewest erases, and their number.
+    fn coldest(&self, media: &Media, pool: u32) -> Option<(u32, SuperblockId)> {
+        let closed = self.blocks.victims[self.blocks.kind_in(pool)].closed(pool);
+        closed.map(|superblock| (self.blocks.layout.erases(media, superblock), superblock)).min()
+    }
+
+    /// Brings a superblock that sees no wear back into use, if one lags: one with translation pages that are never stored
+    /// again, or the open superblock of a stream that is not written. Returns false if there is none.
+    fn moves_idle(
+        &mut self,
+        media: &Media,
+        pool: u32,
+        with_pages: Option<u32>,
+        lags: impl Fn(u32) -> bool + Copy,
+    ) -> bool {
+        if with_pages.is_some_and(|pages| self.blocks.rotate_idle(pool, pages, lags, media)) {
+            return true;
         }
-        (chosen.gc.levelling.since_check, chosen.gc.levelling.pads) = (0, false);
-        let Some(worn) = chosen.free.most_worn() else { return };
-        let layout = &self.blocks.layout;
-        let victims = chosen.gc.victims.iter_mut();
-        for victim in victims.filter(|victim| worn > layout.erases(media, victim.superblock) + threshold) {
-            victim.cause = Cause::Wear;
-        }
-        let coldest = |pool| {
-            let closed = self.blocks.victims[self.blocks.kind_in(pool)].closed(pool);
-            closed.map(|superblock| (layout.erases(media, superblock), superblock)).min()
-        };
-        let with_pages = self.blocks.pools_for(Holds::Pages).find(|other| *other == self.blocks.groups + pool);
-        let pages = with_pages.and_then(coldest);
-        let data = coldest(pool);
-        // Superblocks with translation pages that are never stored again take part like the others, because they see no
-        // wear.
-        if with_pages.is_some_and(|pages| {
-            self.blocks.rotate_idle(pool, pages, |erases| worn - erases.min(worn) > threshold, media)
-        }) {
+        let Some(stream) = self.writer.lagging_stream(self.blocks, pool, lags, media) else { return false };
+        self.blocks.close_early(pool, stream);
+        true
+    }
+
+    /// Collects the coldest superblock with translation pages of a pool. `other` is the pool of the translation pages.
+    fn move_pages(&mut self, pool: u32, other: u32, coldest: SuperblockId) {
+        if self.blocks.pools[other as usize].gc.victims.is_empty() {
             self.blocks.pools[pool as usize].gc.levelling.moves += 1;
-            return;
+            self.take_victim(other, coldest, Cause::Wear);
+        } else {
+            // The pool is collecting: the check is postponed, not given up.
+            self.blocks.pools[pool as usize].gc.levelling.since_check = self.state.wear.check_every;
         }
-        if let Some(stream) =
-            self.writer.lagging_stream(self.blocks, pool, |erases| worn - erases.min(worn) > threshold, media)
-        {
-            self.blocks.pools[pool as usize].gc.levelling.moves += 1;
-            self.blocks.close_early(pool, stream);
-            return;
-        }
-        let lags = |least: &(u32, SuperblockId)| worn - least.0.min(worn) > threshold;
-        if let (Some(other), Some((_, coldest))) = (with_pages, pages.filter(lags))
-            && data.is_none_or(|data| pages.is_some_and(|pages| pages < data))
-        {
-            if self.blocks.pools[other as usize].gc.victims.is_empty() {
-                self.blocks.pools[pool as usize].gc.levelling.moves += 1;
-                self.take_victim(other, coldest, Cause::Wear);
-            } else {
-                // The pool is collecting: the check is postponed, not given up.
-                self.blocks.pools[pool as usize].gc.levelling.since_check = self.state.wear.check_every;
-            }
-            return;
-        }
-        let Some((_, coldest)) = data.filter(lags) else { return };
-        if apart
-            && !self.blocks.copies_fit(
-                pool,
-                self.blocks.pools[pool as usize].free.len() - 1,
-                self.blocks.table.valid(coldest),
-            )
-        {
+    }
+
+    /// Collects the coldest superblock with data of a pool. The copies get the most worn free superblock for themselves, so
+    /// the superblock that is open for copies is closed early.
+    fn move_data(&mut self, pool: u32, coldest: SuperblockId) {
+        let chosen = &self.blocks.pools[pool as usize];
+        let (apart, free) = (!chosen.gc.sorted.is_empty(), chosen.free.len() - 1);
+        if apart && !self.blocks.copies_fit(pool, free, self.blocks.table.valid(coldest)) {
             // The check is postponed until the waiting copies have gone.
             self.blocks.pools[pool as usize].gc.levelling.since_check = self.state.wear.check_every;
             return;
         }
-        // The copies get the most worn free superblock for themselves, so the superblock that is open for copies is
-        // closed early.
         let copies = self.writer.stream_of_copies(self.blocks, pool, coldest);
         self.blocks.close_early(pool, copies);
         let gc = &mut self.blocks.pools[pool as usize].gc;
         (gc.levelling.want_worn, gc.levelling.moves) = (true, gc.levelling.moves + 1);
         self.take_victim(pool, coldest, Cause::Wear);
     }
+}
+
+/// The time of a pool's next check of wear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WearCheck {
+    Now,
+    /// When the victims that the pool collects have gone.
+    AfterVictims,
+    Later,
 }
 
 #[cfg(test)]
