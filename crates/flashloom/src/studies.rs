@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use report::table::Table;
 use study::catalogue;
 use study::config::{Document, Faults, did_you_mean};
-use study::execute::{self, Claim, ExecuteError, ResultStore, StudyOutcome, Sweep, Verdict};
+use study::execute::{self, Claim, ExecuteError, Program, ResultStore, StudyOutcome, Sweep, Verdict};
 use study::memory;
-use study::output::{Kind, Outputs, publish};
+use study::output::{Kind, OutFile, OutFolder, Outputs, publish};
 use study::plan::{Plan, builtin};
+use study::store::Store;
 use study::text::percent;
 use study::validity::MOST_FAILED;
 use workload::trace::files;
@@ -22,7 +23,7 @@ use crate::cluster;
 use crate::exit::{Failure, note, print, say};
 use crate::machine;
 use crate::on::{Cluster, ClusterSettings, hand_over};
-use crate::progress::{Bar, now};
+use crate::progress::{Bar, Tell, now};
 use crate::run::program;
 use crate::store::from_store;
 
@@ -122,7 +123,7 @@ fn perform(
     mut plans: Vec<Plan>,
     paths: &[PathBuf],
     (args, also): (&StudyArgs, &ClaimArgs),
-    (points, elsewhere): (bool, Option<(&dyn Cluster, &ClusterSettings)>),
+    (points, elsewhere): (bool, Option<Workers<'_>>),
     results: &mut dyn Write,
 ) -> Result<(), Failure> {
     let start = now();
@@ -142,60 +143,30 @@ fn perform(
         execute::check_snapshots(plan)?;
     }
     // The output files are created first: a path that cannot be written ends the command before the long runs.
-    let names = report::study_report::names(&plans);
-    let named = plans.iter().flat_map(|plan| &plan.named).flat_map(|path| files(path));
-    let mut outputs = Outputs::new(named.chain(paths.iter().cloned()), args.replace.force);
-    let mut dir = args.out.as_deref().map(|path| outputs.folder("--out", path, &names)).transpose()?;
-    let mut page = args.report.as_deref().map(|path| outputs.file("--report", path, Kind::Page)).transpose()?;
-    let mut junit = also.junit.as_deref().map(|path| outputs.file("--junit", path, Kind::JUnit)).transpose()?;
+    let files = ResultFiles::create(&plans, paths, args, also)?;
     let program = program();
-    let outcomes = plans.into_iter().map(|mut plan| {
-        let failed = |error: ExecuteError| Failure::study(&error);
-        if elsewhere.is_none() {
-            execute::keep_pipes(&mut plan).map_err(failed)?;
-        }
-        execute::doubts(&plan).map_err(failed)?.iter().for_each(note);
-        tell.done(|| planned(&plan, args.jobs));
-        let bar = Bar::steps(&format!("study {}", plan.spec.name), tell);
-        match elsewhere {
-            None => {
-                let step = |done, all| bar.step(done, all);
-                execute::run_in(plan, &program, args.jobs, result_store.as_ref(), &step).map_err(failed)
-            }
-            Some((workers, on)) => {
-                let sweep = Sweep::new(plan, store.clone(), args.jobs, Box::new(|said| note(said)));
-                Ok(workers.run(sweep.map_err(failed)?, on, Box::new(move |done, all| bar.step(done, all)))?)
-            }
-        }
-    });
+    let place = match elsewhere {
+        Some(workers) => StudyPlace::Cluster(workers, store.clone()),
+        None => StudyPlace::Here(result_store.as_ref()),
+    };
+    let outcomes = plans.into_iter().map(|plan| outcome(plan, &program, args, tell, &place));
     let outcomes = outcomes.collect::<Result<Vec<StudyOutcome>, Failure>>()?;
     from_store(store.as_ref(), &outcomes);
     let claims = execute::claims(&outcomes);
-    let shown = study_report::page(&program, &outcomes, &claims, if points { Charts::Each } else { Charts::Figures });
-    if let Some(dir) = &mut dir {
-        report::study_report::write_all(dir, &program, &outcomes, &claims, &shown)?;
-    }
-    if let Some(page) = &mut page {
-        page.fill(|out| out.write_all(shown.html().as_bytes()))?;
-    }
-    if let Some(junit) = &mut junit {
-        let failed = report::study_report::junit(&claims, &unsound(&outcomes));
-        junit.fill(|out| out.write_all(failed.as_bytes()))?;
-    }
-    publish(page.into_iter().chain(junit).collect(), dir)?.iter().for_each(note);
+    files.write(&program, &outcomes, &claims, points)?;
     let form = Form::of(args.json, args.csv);
-    let text = match form {
-        Form::Json => execute::json(&program, &outcomes, &claims),
-        Form::Csv if points => rows(&outcomes).csv(),
-        Form::Csv => report::study_report::claims(&claims).csv(),
-        Form::Text => tables(&outcomes, &claims, points),
-    };
     for outcome in &outcomes {
         let in_table = form == Form::Text && points && !outcome.plan.spec.metrics.is_empty();
         if form != Form::Json && !in_table {
             outcome.warnings().iter().for_each(note);
         }
     }
+    let text = match form {
+        Form::Json => execute::json(&program, &outcomes, &claims),
+        Form::Csv if points => rows(&outcomes).csv(),
+        Form::Csv => report::study_report::claims(&claims).csv(),
+        Form::Text => tables(&outcomes, &claims, points),
+    };
     print(results, &text)?;
     if let Some(page) = &args.report {
         say(format_args!("report: {}", page.display()));
@@ -205,6 +176,87 @@ fn perform(
         say(format_args!("{claims} claims of {studies} studies in {took:.1}s"));
     }
     unexpected(&outcomes, &claims)
+}
+
+/// A cluster, and how it is used.
+type Workers<'a> = (&'a dyn Cluster, &'a ClusterSettings);
+
+/// The place where the runs of a study run.
+enum StudyPlace<'a> {
+    Here(Option<&'a ResultStore<'a>>),
+    /// With the store in front of the cluster, if there is one.
+    Cluster(Workers<'a>, Option<Store>),
+}
+
+/// Runs a study.
+fn outcome(
+    mut plan: Plan,
+    program: &Program,
+    args: &StudyArgs,
+    tell: Tell,
+    place: &StudyPlace<'_>,
+) -> Result<StudyOutcome, Failure> {
+    let failed = |error: ExecuteError| Failure::study(&error);
+    if matches!(place, StudyPlace::Here(_)) {
+        execute::keep_pipes(&mut plan).map_err(failed)?;
+    }
+    execute::doubts(&plan).map_err(failed)?.iter().for_each(note);
+    tell.done(|| planned(&plan, args.jobs));
+    let bar = Bar::steps(&format!("study {}", plan.spec.name), tell);
+    match place {
+        StudyPlace::Here(store) => {
+            execute::run_in(plan, program, args.jobs, *store, &|done, all| bar.step(done, all)).map_err(failed)
+        }
+        StudyPlace::Cluster((workers, on), store) => {
+            let sweep = Sweep::new(plan, store.clone(), args.jobs, Box::new(|said| note(said)));
+            Ok(workers.run(sweep.map_err(failed)?, on, Box::new(move |done, all| bar.step(done, all)))?)
+        }
+    }
+}
+
+/// The output files that the options ask for.
+struct ResultFiles {
+    dir: Option<OutFolder>,
+    page: Option<OutFile>,
+    junit: Option<OutFile>,
+}
+
+impl ResultFiles {
+    fn create(plans: &[Plan], paths: &[PathBuf], args: &StudyArgs, also: &ClaimArgs) -> Result<Self, Failure> {
+        let names = report::study_report::names(plans);
+        let named = plans.iter().flat_map(|plan| &plan.named).flat_map(|path| files(path));
+        let mut outputs = Outputs::new(named.chain(paths.iter().cloned()), args.replace.force);
+        Ok(Self {
+            dir: args.out.as_deref().map(|path| outputs.folder("--out", path, &names)).transpose()?,
+            page: args.report.as_deref().map(|path| outputs.file("--report", path, Kind::Page)).transpose()?,
+            junit: also.junit.as_deref().map(|path| outputs.file("--junit", path, Kind::JUnit)).transpose()?,
+        })
+    }
+
+    /// Fills the files and gives them their names. The page has all points of each study if `points` is true, and
+    /// otherwise its figures.
+    fn write(
+        self,
+        program: &Program,
+        outcomes: &[StudyOutcome],
+        claims: &[Claim],
+        points: bool,
+    ) -> Result<(), Failure> {
+        let Self { mut dir, mut page, mut junit } = self;
+        let shown = study_report::page(program, outcomes, claims, if points { Charts::Each } else { Charts::Figures });
+        if let Some(dir) = &mut dir {
+            report::study_report::write_all(dir, program, outcomes, claims, &shown)?;
+        }
+        if let Some(page) = &mut page {
+            page.fill(|out| out.write_all(shown.html().as_bytes()))?;
+        }
+        if let Some(junit) = &mut junit {
+            let failed = report::study_report::junit(claims, &unsound(outcomes));
+            junit.fill(|out| out.write_all(failed.as_bytes()))?;
+        }
+        publish(page.into_iter().chain(junit).collect(), dir)?.iter().for_each(note);
+        Ok(())
+    }
 }
 
 /// Fails if claims do not hold as their studies expect, or if too many requests of a point have failed.

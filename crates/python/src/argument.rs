@@ -21,7 +21,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Notes an amount. A plain number counts requests, and becomes a text, as in a file.
+    /// Notes an amount as text, as a file has it. A number without a unit counts requests.
     pub(crate) fn take_amount(&mut self, key: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let Some(value) = value else { return Ok(()) };
         let value = match to_toml(value)? {

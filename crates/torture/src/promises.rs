@@ -68,16 +68,22 @@ pub struct BrokenPromise {
 
 impl fmt::Display for BrokenPromise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let first = self.start.get();
-        match self.sectors.get() {
-            1 => write!(f, "sector {first} ")?,
-            more => write!(f, "sectors {first} to {} ", first + more - 1)?,
-        }
+        let (first, count) = (self.start.get(), self.sectors.get());
+        let (read, hold) = match count {
+            1 => {
+                write!(f, "sector {first} ")?;
+                ("reads", "holds")
+            }
+            _ => {
+                write!(f, "sectors {first} to {} ", first + count - 1)?;
+                ("read", "hold")
+            }
+        };
         match self.held {
-            SectorContent::Zeros => f.write_str("read as zeros")?,
-            SectorContent::Request(of) => write!(f, "hold the content of request {of}")?,
-            SectorContent::Other(sector) => write!(f, "hold the content of sector {}", sector.get())?,
-            SectorContent::Unknown => f.write_str("hold a content that nobody had written")?,
+            SectorContent::Zeros => write!(f, "{read} as zeros")?,
+            SectorContent::Request(of) => write!(f, "{hold} the content of request {of}")?,
+            SectorContent::Other(sector) => write!(f, "{hold} the content of sector {}", sector.get())?,
+            SectorContent::Unknown => write!(f, "{hold} a content that was never written")?,
             SectorContent::Unreadable => f.write_str("cannot be read")?,
         }
         self.promised.map_or(Ok(()), |of| write!(f, "; request {of} was durable"))

@@ -183,6 +183,56 @@ impl ZoneWrites {
     ///
     /// All faults of the description.
     pub fn new(spec: &ZoneWritesSpec, capacity: Sectors, seed: u64) -> Result<Self, Vec<Fault>> {
+        let Sizes { stride, size, writable, window } = Sizes::new(spec, capacity)?;
+        let zones = &spec.zones;
+        // The fill level is rounded down to whole writes, if it has room for one.
+        let share = (writable as f64 * zones.fill.get()) as u64;
+        let fill = if zones.fill.get() < 1.0 { (share / size * size).max(size.min(writable)) } else { writable };
+        let zrwa = zones.zrwa.zip(window).map(|(zrwa, window)| Overwrites { window, share: zrwa.overwrites.get() });
+        let begin = match (zones.reset_first, zrwa) {
+            (true, _) => ZoneStep::Reset,
+            (false, Some(_)) => ZoneStep::OpenZrwa,
+            (false, None) => ZoneStep::Write(0),
+        };
+        let open = if zones.order == ZoneOrder::RandomZone { zones.open.unwrap_or(zones.count) as usize } else { 0 };
+        Ok(Self {
+            zones: vec![begin; zones.count as usize],
+            data: vec![0; zones.count as usize],
+            reads: spec.reads.get(),
+            rng: Rng::stream(seed, "workload.zones"),
+            first: u64::from(zones.first),
+            stride,
+            size,
+            fill,
+            is_filled: fill == writable,
+            append: spec.append,
+            finish: zones.finish,
+            zrwa,
+            order: zones.order,
+            open: (0..open).collect(),
+            place: 0,
+            at: 0,
+            left: spec.requests,
+            depth: spec.depth,
+        })
+    }
+}
+
+/// The sizes of a description in sectors.
+struct Sizes {
+    /// From one zone to the next.
+    stride: u64,
+    /// Of a write.
+    size: u64,
+    /// Of the part of a zone that can be written.
+    writable: u64,
+    /// Of the random write area.
+    window: Option<u64>,
+}
+
+impl Sizes {
+    /// The sizes, or all faults of the description.
+    fn new(spec: &ZoneWritesSpec, capacity: Sectors) -> Result<Self, Vec<Fault>> {
         let mut faults = Vec::new();
         let mut sectors = |path: &str, size: Bytes| {
             let whole = size.sectors().map(Sectors::get).filter(|sectors| *sectors > 0);
@@ -197,6 +247,13 @@ impl ZoneWrites {
         let size = sectors("size", spec.size);
         let writable = zones.capacity.map_or(stride, |capacity| sectors("zones.capacity", capacity));
         let window = zones.zrwa.map(|zrwa| sectors("zones.zrwa.window", zrwa.window));
+        let sizes = Self { stride, size, writable, window };
+        sizes.check(spec, capacity, &mut faults);
+        if faults.is_empty() { Ok(sizes) } else { Err(faults) }
+    }
+
+    fn check(&self, spec: &ZoneWritesSpec, capacity: Sectors, faults: &mut Vec<Fault>) {
+        let zones = &spec.zones;
         let mut check = |wrong: bool, path: &str, message: String, remedy: &str| {
             if wrong {
                 faults.push(Fault::new(path, message, remedy));
@@ -207,72 +264,32 @@ impl ZoneWrites {
         let most = format!("use at most {MOST_DEPTH}");
         check(spec.depth > MOST_DEPTH, "depth", format!("{} requests outstanding", spec.depth), &most);
         check(zones.count == 0, "zones.count", "there is no zone to write to".into(), "use 1 or more");
-        let message = format!("is {}, more than the zone size of {}", SECTOR * writable, zones.size);
-        check(writable > stride, "zones.capacity", message, "use at most the zone size");
+        let message = format!("is {}, more than the zone size of {}", SECTOR * self.writable, zones.size);
+        check(self.writable > self.stride, "zones.capacity", message, "use at most the zone size");
         let open = zones.open.unwrap_or(zones.count);
         let is_random = zones.order == ZoneOrder::RandomZone;
         let message = format!("is {open} of {} zones", zones.count);
         check(is_random && !(1..=zones.count.max(1)).contains(&open), "zones.open", message, "use 1 up to all zones");
         let message = "only a random order of writes has it".into();
         check(!is_random && zones.open.is_some(), "zones.open", message, "leave it out, or set order to random");
-        let fill = zones.fill.get();
-        check(
-            !(fill > 0.0 && fill <= 1.0),
-            "zones.fill",
-            format!("is {}", zones.fill),
-            "use a share above 0%, up to 100%",
-        );
-        let reads = spec.reads.get();
-        check(!(0.0..1.0).contains(&reads), "reads", format!("is {}", spec.reads), "use a share from 0%, below 100%");
-        let overwrites = zones.zrwa.map_or(0.0, |zrwa| zrwa.overwrites.get());
-        let message = format!("is {}", Ratio::new(overwrites));
-        check(!(0.0..1.0).contains(&overwrites), "zones.zrwa.overwrites", message, "use a share from 0%, below 100%");
-        let is_short = window.is_some_and(|window| window < size);
+        let is_share = zones.fill.get() > 0.0 && zones.fill.get() <= 1.0;
+        check(!is_share, "zones.fill", format!("is {}", zones.fill), "use a share above 0%, up to 100%");
+        let is_share = (0.0..1.0).contains(&spec.reads.get());
+        check(!is_share, "reads", format!("is {}", spec.reads), "use a share from 0%, below 100%");
+        let overwrites = zones.zrwa.map_or(Ratio::ZERO, |zrwa| zrwa.overwrites);
+        let is_share = (0.0..1.0).contains(&overwrites.get());
+        check(!is_share, "zones.zrwa.overwrites", format!("is {overwrites}"), "use a share from 0%, below 100%");
+        let is_short = self.window.is_some_and(|window| window < self.size);
         let message = format!("has no room for a write of {}", spec.size);
         check(is_short, "zones.zrwa.window", message, "use at least the size of a write");
         let message = "a zone with a random write area takes no appends".into();
         check(spec.append && zones.zrwa.is_some(), "append", message, "leave one of the two out");
-        let end = (u64::from(zones.first) + u64::from(zones.count)).checked_mul(stride);
-        let message = format!(
-            "zones {} to {} of {} end beyond the drive's {}",
-            zones.first,
-            u64::from(zones.first) + u64::from(zones.count.max(1)) - 1,
-            zones.size,
-            capacity.bytes()
-        );
+        let (first, count) = (u64::from(zones.first), u64::from(zones.count));
+        let last = first + count.max(1) - 1;
+        let drive = capacity.bytes();
+        let message = format!("zones {first} to {last} of {} end beyond the drive's {drive}", zones.size);
+        let end = (first + count).checked_mul(self.stride);
         check(end.is_none_or(|end| end > capacity.get()), "zones.count", message, "use fewer zones, or a larger drive");
-        if !faults.is_empty() {
-            return Err(faults);
-        }
-        // The fill level is rounded down to whole writes, if it has room for one.
-        let share = (writable as f64 * fill) as u64;
-        let fill = if fill < 1.0 { (share / size * size).max(size.min(writable)) } else { writable };
-        let zrwa = window.map(|window| Overwrites { window, share: overwrites });
-        let begin = match (zones.reset_first, zrwa) {
-            (true, _) => ZoneStep::Reset,
-            (false, Some(_)) => ZoneStep::OpenZrwa,
-            (false, None) => ZoneStep::Write(0),
-        };
-        Ok(Self {
-            zones: vec![begin; zones.count as usize],
-            data: vec![0; zones.count as usize],
-            reads,
-            rng: Rng::stream(seed, "workload.zones"),
-            first: u64::from(zones.first),
-            stride,
-            size,
-            fill,
-            is_filled: fill == writable,
-            append: spec.append,
-            finish: zones.finish,
-            zrwa,
-            order: zones.order,
-            open: (0..if is_random { open as usize } else { 0 }).collect(),
-            place: 0,
-            at: 0,
-            left: spec.requests,
-            depth: spec.depth,
-        })
     }
 }
 

@@ -2,8 +2,9 @@
 
 use base::engine::Handle;
 use base::units::SuperblockId;
-use flash::backend::{List, Op};
+use flash::backend::{Command, List, Op};
 
+use super::block_manager::rebuild::LostReads;
 use super::block_manager::table::SuperblockState;
 use super::{ListPurpose, PageFtl};
 use crate::port::{Flash, Owners, PageWrite, Service};
@@ -143,81 +144,89 @@ impl PageFtl {
             if command.op == Op::Read {
                 let (_, slot) = flash.backend.slot(handle, 0);
                 self.unpin(flash, owners, self.blocks.layout.locate_any(slot.psn));
-                continue;
+            } else {
+                pool = Some(self.program_finished(flash, owners, handle, &lost, service));
             }
-            let (target, count, failed) = (command.target, command.count(), command.failed);
-            let superblock = self.blocks.layout.superblock_of(target.superblock);
-            let here = self.blocks.pool_of(superblock);
-            pool = Some(here);
-            if failed {
-                self.blocks.withdraw(flash, superblock, handle);
-                self.blocks.fail(here, superblock);
-            }
-            self.prefetch_for_end(flash, owners, handle);
-            for i in 0..count {
-                let (at, _) = flash.backend.slot(handle, i);
-                let ProgramSlot { slot, psn, torn } = ProgramSlot::of(flash.backend, handle, (target, failed), i);
-                if lost.is_again(at) || (torn && !self.blocks.planted.is(Sabotage::FailureIgnored)) {
-                    // The owner still has the data: the pool writes it again, to another superblock.
-                    let stream = self.blocks.table.stream(superblock);
-                    self.writer.write_again(
-                        &mut self.blocks,
-                        &self.mapping,
-                        here,
-                        PageWrite { stream: Some(stream), ..PageWrite::again(&slot) },
-                    );
-                    continue;
-                }
-                self.blocks.pools[here as usize].in_flight -= 1;
-                if self.mapping.is_trim(slot.lpn) {
-                    self.mapping.trim_stored(&mut self.blocks, flash, owners, (&slot, psn));
-                    continue;
-                }
-                if self.mapping.is_checkpoint(slot.lpn) {
-                    self.mapping.checkpoint_stored(&mut self.blocks, flash.backend.media_mut(), &slot, psn);
-                    continue;
-                }
-                if lost.is_lost(at) {
-                    flash.backend.media_mut().lose(psn);
-                }
-                if self.mapping.is_outdated(&slot) {
-                    self.blocks.pools[here as usize].live -= 1;
-                    owners.write_done(slot.owner, service);
-                    continue;
-                }
-                self.mapping.note_written(slot.lpn, slot.version, true);
-                self.collector.programmed =
-                    self.collector.programmed.wrapping_add(u32::from(slot.lpn.get() < self.mapping.units));
-                if self.blocks.planted.is(Sabotage::LostUpdate) && psn.get() % 16 == 5 {
-                    self.blocks.pools[here as usize].live -= 1;
-                    owners.write_done(slot.owner, service);
-                } else if self.mapping.enter(&mut self.blocks, flash, &slot, (psn, superblock), service) {
-                    owners.write_done(slot.owner, service);
-                }
-            }
-            self.blocks.program_done(here, handle, superblock);
-            self.writer.count_in_stream(&self.blocks, superblock, count);
-            self.blocks.count_in_cache(superblock, count);
         }
         flash.backend.release(list);
-        if let Some(pool) = pool {
-            self.blocks.pools[pool as usize].queue.under_way -= 1;
-            self.writer.count_ended(&mut self.blocks, pool);
-            self.writer.note_load(&self.blocks, pool);
-            self.writer.resume(&mut self.blocks, &mut self.mapping, flash, owners, pool);
-            self.start_gc(flash, owners, pool);
-            self.place_unplaced(flash, owners);
-            if self.writer.ends_store(&self.blocks, pool) {
-                self.end_write(flash, owners);
+        let Some(pool) = pool else { return };
+        self.blocks.pools[pool as usize].queue.under_way -= 1;
+        self.writer.count_ended(&mut self.blocks, pool);
+        self.writer.note_load(&self.blocks, pool);
+        self.writer.resume(&mut self.blocks, &mut self.mapping, flash, owners, pool);
+        self.start_gc(flash, owners, pool);
+        self.place_unplaced(flash, owners);
+        if self.writer.ends_store(&self.blocks, pool) {
+            self.end_write(flash, owners);
+        }
+        self.end_hold(flash, owners, pool);
+        self.writer.announce_room(owners);
+        if rewrites && !self.mapping.is_rewriting() {
+            // Data that lost its parity is moved now that the map unit, which must answer for copies of data, has started.
+            self.move_unprotected(flash, owners);
+        }
+    }
+
+    /// Ends a program: enters its mapping units into the map, or hands those that failed to the pool again. Returns the
+    /// pool.
+    #[inline]
+    fn program_finished(
+        &mut self,
+        flash: &mut Flash<'_>,
+        owners: &mut dyn Owners,
+        handle: Handle<Command>,
+        lost: &LostReads,
+        service: Service,
+    ) -> u32 {
+        let command = flash.backend.command(handle);
+        let (target, count, failed) = (command.target, command.count(), command.failed);
+        let superblock = self.blocks.layout.superblock_of(target.superblock);
+        let pool = self.blocks.pool_of(superblock);
+        if failed {
+            self.blocks.withdraw(flash, superblock, handle);
+            self.blocks.fail(pool, superblock);
+        }
+        self.prefetch_for_end(flash, owners, handle);
+        for i in 0..count {
+            let (at, _) = flash.backend.slot(handle, i);
+            let ProgramSlot { slot, psn, torn } = ProgramSlot::of(flash.backend, handle, (target, failed), i);
+            if lost.is_again(at) || (torn && !self.blocks.planted.is(Sabotage::FailureIgnored)) {
+                // The owner still has the data: the pool writes it again, to another superblock.
+                let again = PageWrite { stream: Some(self.blocks.table.stream(superblock)), ..PageWrite::again(&slot) };
+                self.writer.write_again(&mut self.blocks, &self.mapping, pool, again);
+                continue;
             }
-            self.end_hold(flash, owners, pool);
-            self.writer.announce_room(owners);
-            if rewrites && !self.mapping.is_rewriting() {
-                // Data that lost its parity is moved now that the map unit, which must answer for copies of data, has
-                // started.
-                self.move_unprotected(flash, owners);
+            self.blocks.pools[pool as usize].in_flight -= 1;
+            if self.mapping.is_trim(slot.lpn) {
+                self.mapping.trim_stored(&mut self.blocks, flash, owners, (&slot, psn));
+                continue;
+            }
+            if self.mapping.is_checkpoint(slot.lpn) {
+                self.mapping.checkpoint_stored(&mut self.blocks, flash.backend.media_mut(), &slot, psn);
+                continue;
+            }
+            if lost.is_lost(at) {
+                flash.backend.media_mut().lose(psn);
+            }
+            if self.mapping.is_outdated(&slot) {
+                self.blocks.pools[pool as usize].live -= 1;
+                owners.write_done(slot.owner, service);
+                continue;
+            }
+            self.mapping.note_written(slot.lpn, slot.version, true);
+            let of_host = u32::from(slot.lpn.get() < self.mapping.units);
+            self.collector.programmed = self.collector.programmed.wrapping_add(of_host);
+            if self.blocks.planted.is(Sabotage::LostUpdate) && psn.get() % 16 == 5 {
+                self.blocks.pools[pool as usize].live -= 1;
+                owners.write_done(slot.owner, service);
+            } else if self.mapping.enter(&mut self.blocks, flash, &slot, (psn, superblock), service) {
+                owners.write_done(slot.owner, service);
             }
         }
+        self.blocks.program_done(pool, handle, superblock);
+        self.writer.count_in_stream(&self.blocks, superblock, count);
+        self.blocks.count_in_cache(superblock, count);
+        pool
     }
 
     /// Unpins a superblock. A victim without pins may be erased.

@@ -98,7 +98,7 @@ impl ArrayShape {
         Self { times, blocks: geometry.superblock_count(), page }
     }
 
-    /// Data capacity.
+    /// The bytes of data that fit into the array.
     #[must_use]
     pub fn bytes(&self) -> Bytes {
         self.page * u64::from(self.times.pages) * u64::from(self.blocks)

@@ -85,7 +85,8 @@ pub enum FileOperation {
     Sync,
 }
 
-/// A key that decides how a drive keeps its data, with its two values.
+/// A key with different values in a state and in the device that is to load it. The key decides how a drive keeps its
+/// data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The key by its path in the device file.

@@ -202,24 +202,7 @@ impl Spec {
     pub fn resolve(&self) -> Result<ResolvedDevice, Vec<Fault>> {
         let mut faults = Faults::default();
         let family = self.ftl.kind.family();
-        self.check_numbers(&mut faults);
-        let part = self.flash.resolved_part(&mut faults);
-        if let Some(part) = &part {
-            let site = self.site(part);
-            ftl::FtlKind::EVERY
-                .into_iter()
-                .filter(|kind| *kind != self.ftl.kind)
-                .for_each(|other| other.family().check_absent(&site, &mut faults));
-            family.check(&site, &mut faults);
-            self.check_idle(&site, &mut faults);
-            self.check_paired_pages(&site, &mut faults);
-            self.check_discards(&mut faults);
-            self.check_order(&mut faults);
-            self.check_host_memory(&mut faults);
-            self.flash.check_plane_reads(part, &mut faults);
-            self.flash.check_errors(part, &mut faults);
-            self.check_copies_of_errors(&mut faults);
-        }
+        let part = self.checked_part(&mut faults);
         let slc_array = self.slc.as_ref().and_then(|slc| slc.resolve(&mut faults));
         let Some(part) = part.filter(|_| faults.0.is_empty()) else { return Err(faults.0) };
         let site = self.site(&part);
@@ -246,22 +229,8 @@ impl Spec {
             return Err(faults.0);
         }
         timing.slc_mode = family.slc_mode(&site);
-        (timing.cache_across, timing.gang) = (self.flash.cache_across_lists, self.flash.gang);
-        timing.paired = if self.flash.paired_pages { part.page_types() } else { 1 };
-        let backend = Config {
-            timing,
-            controllers: self.flash.controllers,
-            transfer: self.flash.transfer,
-            completion: self.flash.completion,
-            ecc,
-            arbitration: self.flash.arbitration,
-            suspend: self.flash.suspend,
-            plane_reads: self.flash.plane_reads,
-            variation: self.flash.variation,
-            errors: self.flash.resolved_errors(&part, (&geometry, ecc.as_ref())),
-            supply,
-            software: self.flash.software_controllers.or_else(|| family.software_controllers(&self.ftl)),
-        };
+        let errors = self.flash.resolved_errors(&part, (&geometry, ecc.as_ref()));
+        let backend = Config { ecc, errors, supply, ..self.backend(&part, timing) };
         let array = Array {
             geometry: geometry.clone(),
             backend: backend.clone(),
@@ -305,6 +274,43 @@ impl Spec {
         };
         resolved.check_kinds(&mut faults);
         if faults.0.is_empty() { Ok(resolved) } else { Err(faults.0) }
+    }
+
+    /// The part, with which all keys that do not depend on sizes have been checked.
+    fn checked_part(&self, faults: &mut Faults) -> Option<Part> {
+        self.check_numbers(faults);
+        let part = self.flash.resolved_part(faults)?;
+        let site = self.site(&part);
+        let others = ftl::FtlKind::EVERY.into_iter().filter(|kind| *kind != self.ftl.kind);
+        others.for_each(|other| other.family().check_absent(&site, faults));
+        self.ftl.kind.family().check(&site, faults);
+        self.check_idle(&site, faults);
+        self.check_paired_pages(&site, faults);
+        self.check_discards(faults);
+        self.check_order(faults);
+        self.check_host_memory(faults);
+        self.flash.check_plane_reads(&part, faults);
+        self.flash.check_errors(&part, faults);
+        self.check_copies_of_errors(faults);
+        Some(part)
+    }
+
+    /// The configuration of the array's backend, without decoders, bit errors and power.
+    fn backend(&self, part: &Part, mut timing: Timing) -> Config {
+        (timing.cache_across, timing.gang) = (self.flash.cache_across_lists, self.flash.gang);
+        timing.paired = if self.flash.paired_pages { part.page_types() } else { 1 };
+        let family = self.ftl.kind.family();
+        Config {
+            controllers: self.flash.controllers,
+            transfer: self.flash.transfer,
+            completion: self.flash.completion,
+            arbitration: self.flash.arbitration,
+            suspend: self.flash.suspend,
+            plane_reads: self.flash.plane_reads,
+            variation: self.flash.variation,
+            software: self.flash.software_controllers.or_else(|| family.software_controllers(&self.ftl)),
+            ..Config::new(timing)
+        }
     }
 
     /// The part of the description that the FTL's family sees.

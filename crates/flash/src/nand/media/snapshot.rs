@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-use base::units::BlockId;
+use base::units::{BlockId, DieId};
 
 use super::snapshot_error::{SnapshotError, VERSION};
 use super::writes::Writes;
@@ -237,47 +237,10 @@ impl Media {
         from: &mut impl Read,
     ) -> Result<Self, SnapshotError> {
         let mut tap = Tap { from, buffer: Vec::with_capacity(CHUNK), used: 0, checksum: Checksum(0) };
-        let mut magic = [0; 16];
-        tap.get(&mut magic)?;
-        if magic != MAGIC {
-            return Err(SnapshotError::Foreign);
-        }
-        let version = tap.small()?;
-        if version != VERSION {
-            return Err(SnapshotError::Version(version));
-        }
-        let mut found = [0; 9];
-        for dimension in &mut found {
-            *dimension = tap.small()?;
-        }
-        if found != dimensions(&geometry) {
-            return Err(SnapshotError::Geometry { found: shape(found), expected: shape(dimensions(&geometry)) });
-        }
-        let held = tap.small()?;
-        let expected = kind.bytes() as u32;
-        if kind.is_present() && held != 0 && held != expected {
-            return Err(SnapshotError::Sector { found: held, expected });
-        }
+        let held = head(&mut tap, &geometry, kind)?;
         let births = tap.word()?;
-        let (mut blocks, mut dead_dies) = (Vec::with_capacity(geometry.block_count() as usize), Vec::new());
-        for id in (0..geometry.block_count()).map(BlockId::new) {
-            let (block, is_dead) = block(&mut tap, &geometry)?;
-            blocks.push(block);
-            dead_dies.extend(is_dead.then(|| geometry.die_of(geometry.superblock_of(id))));
-        }
-        dead_dies.dedup();
-        let mut spares = Spares::new(&geometry);
-        let mut writes = Writes::new(&geometry, kind);
-        let mut slot = 0;
-        read_numbers(geometry.slot_count().into(), &mut |bytes| tap.get(bytes), &mut |run| {
-            // The checksum comes later, so the words may be damaged.
-            if !spares.set_run(slot, run) {
-                return Err(SnapshotError::Damaged);
-            }
-            slot += run.count as usize;
-            Spares::versions(run).for_each(|version| writes.begin_behind(version));
-            Ok(())
-        })?;
+        let (blocks, dead_dies) = blocks(&mut tap, &geometry)?;
+        let (spares, writes) = spares(&mut tap, &geometry, kind)?;
         let mut unreadable = BTreeSet::new();
         for _ in 0..tap.word()? {
             unreadable.insert(tap.small()?);
@@ -321,6 +284,64 @@ impl Media {
         loaded.find_sparse();
         Ok(loaded)
     }
+}
+
+/// Checks that a snapshot is of such an array. Returns the number of bytes of its sectors; 0 if it has none.
+fn head<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry, kind: SectorKind) -> Result<u32, SnapshotError> {
+    let mut magic = [0; 16];
+    tap.get(&mut magic)?;
+    if magic != MAGIC {
+        return Err(SnapshotError::Foreign);
+    }
+    let version = tap.small()?;
+    if version != VERSION {
+        return Err(SnapshotError::Version(version));
+    }
+    let mut found = [0; 9];
+    for dimension in &mut found {
+        *dimension = tap.small()?;
+    }
+    if found != dimensions(geometry) {
+        return Err(SnapshotError::Geometry { found: shape(found), expected: shape(dimensions(geometry)) });
+    }
+    let held = tap.small()?;
+    let expected = kind.bytes() as u32;
+    if kind.is_present() && held != 0 && held != expected {
+        return Err(SnapshotError::Sector { found: held, expected });
+    }
+    Ok(held)
+}
+
+/// Loads all blocks, and the dies that have failed as a whole.
+fn blocks<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry) -> Result<(Vec<Block>, Vec<DieId>), SnapshotError> {
+    let (mut blocks, mut dead_dies) = (Vec::with_capacity(geometry.block_count() as usize), Vec::new());
+    for id in (0..geometry.block_count()).map(BlockId::new) {
+        let (block, is_dead) = block(tap, geometry)?;
+        blocks.push(block);
+        dead_dies.extend(is_dead.then(|| geometry.die_of(geometry.superblock_of(id))));
+    }
+    dead_dies.dedup();
+    Ok((blocks, dead_dies))
+}
+
+/// Loads all spare areas. The table of writes begins behind their versions.
+fn spares<R: Read>(
+    tap: &mut Tap<'_, R>,
+    geometry: &Geometry,
+    kind: SectorKind,
+) -> Result<(Spares, Writes), SnapshotError> {
+    let (mut spares, mut writes) = (Spares::new(geometry), Writes::new(geometry, kind));
+    let mut slot = 0;
+    read_numbers(geometry.slot_count().into(), &mut |bytes| tap.get(bytes), &mut |run| {
+        // The checksum comes later, so the words may be damaged.
+        if !spares.set_run(slot, run) {
+            return Err(SnapshotError::Damaged);
+        }
+        slot += run.count as usize;
+        Spares::versions(run).for_each(|version| writes.begin_behind(version));
+        Ok(())
+    })?;
+    Ok((spares, writes))
 }
 
 /// Loads a block. Also returns true if its die has failed as a whole.
