@@ -87,9 +87,6 @@ impl SabotagedDrive {
         *io = self.asked.remove(tag).unwrap_or(*io);
         let unit = self.ssd.discard_granularity().get();
         match io.kind {
-            IoKind::Append if self.has(Sabotage::AppendMisplaced) && io.start.get() >= unit => {
-                io.start = Lba::new(io.start.get() - unit);
-            }
             IoKind::Read if self.has(Sabotage::FirstPartServes) => {
                 let first = unit - io.start.get() % unit;
                 data.iter_mut().skip(first as usize).for_each(|sector| *sector = Stamp::default());

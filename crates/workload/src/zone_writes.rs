@@ -183,7 +183,7 @@ impl ZoneWrites {
     ///
     /// All faults of the description.
     pub fn new(spec: &ZoneWritesSpec, capacity: Sectors, seed: u64) -> Result<Self, Vec<Fault>> {
-        let Sizes { stride, size, writable, window } = Sizes::new(spec, capacity)?;
+        let ZoneSizes { stride, size, writable, window } = ZoneSizes::new(spec, capacity)?;
         let zones = &spec.zones;
         // The fill level is rounded down to whole writes, if it has room for one.
         let share = (writable as f64 * zones.fill.get()) as u64;
@@ -219,7 +219,7 @@ impl ZoneWrites {
 }
 
 /// The sizes of a description in sectors.
-struct Sizes {
+struct ZoneSizes {
     /// From one zone to the next.
     stride: u64,
     /// Of a write.
@@ -230,7 +230,7 @@ struct Sizes {
     window: Option<u64>,
 }
 
-impl Sizes {
+impl ZoneSizes {
     /// The sizes, or all faults of the description.
     fn new(spec: &ZoneWritesSpec, capacity: Sectors) -> Result<Self, Vec<Fault>> {
         let mut faults = Vec::new();

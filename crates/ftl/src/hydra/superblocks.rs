@@ -17,7 +17,7 @@ use super::spread::EraseSpread;
 pub(super) enum SuperblockState {
     /// A merge may take the superblock as its target, and then erases the superblock.
     Free,
-    /// A merge erases or fills the superblock, or its log record is not on flash yet.
+    /// The target of a merge: being erased or filled, or waiting for its log record to be on flash.
     Target,
     /// The superblock holds a logical superblock.
     Mapped,

@@ -9,6 +9,7 @@ use super::zone::{RamRow, RowState, Task};
 use super::zrwa::Drain;
 use super::{ListPurpose, ZnsFtl};
 use crate::port::{Flash, Owners, PageWrite, Service, ZoneWrite, full_mask};
+use crate::sabotage::Sabotage;
 use crate::toolkit::give_unit;
 use crate::zone::{ZoneAction, ZoneError, ZoneState};
 
@@ -38,7 +39,8 @@ impl ZnsFtl {
         if of.write_pointer == self.layout.shape.capacity {
             self.states.enter(zone, ZoneState::Full);
         }
-        Ok(self.layout.unit(zone, begin))
+        let off = u32::from(write.is_append && begin > 0 && self.planted.is(Sabotage::AppendMisplaced));
+        Ok(self.layout.unit(zone, begin - off))
     }
 
     /// Writes a mapping unit at the address that its admission has returned.

@@ -13,7 +13,7 @@ use crate::page::mapping::{L2p, Mapping};
 use crate::port::Flash;
 use crate::sabotage::Sabotage;
 
-/// A superblock that copies have left, for the counts.
+/// A superblock from which slots were copied, and the counts that change with it.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::page) struct VacatedSuperblock {
     pub(in crate::page) superblock: SuperblockId,
