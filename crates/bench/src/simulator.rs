@@ -175,8 +175,8 @@ impl<A: Agenda, D: Clone> Hardware<A, D> {
     }
 }
 
-/// The firmware of a drive: it turns requests into operations. `D` is the data that it keeps with each operation. A
-/// firmware that never starts a step has no method for its end.
+/// The firmware of a drive, which turns requests into operations. A firmware implements the ends of those steps that it
+/// starts.
 pub trait Firmware: Sized {
     /// The firmware's data of an operation.
     type Data: Clone + Default;

@@ -21,7 +21,7 @@ pub(crate) struct SabotagedDrive {
     pub(crate) ssd: Ssd<Stamp>,
     /// Completions of requests that the drive never received.
     acknowledged: Vec<Completion<Stamp>>,
-    /// What the host asked for in the requests that the bug has changed.
+    /// The requests that the bug has changed, as the host submitted them.
     asked: BTreeMap<Tag, Io>,
 }
 

@@ -220,13 +220,13 @@ impl ZoneWrites {
 
 /// The sizes of a description in sectors.
 struct ZoneSizes {
-    /// From one zone to the next.
+    /// The distance from one zone to the next.
     stride: u64,
-    /// Of a write.
+    /// The size of a write.
     size: u64,
-    /// Of the part of a zone that can be written.
+    /// The size of the part of a zone that can be written.
     writable: u64,
-    /// Of the random write area.
+    /// The size of the random write area.
     window: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! What `flashloom check` says of the flash array.
+//! The lines of `flashloom check` on the flash array.
 
 use base::units::{Bytes, SECTOR, Span};
 use flash::backend::{Controllers, Cycles, ReadScope, StopPoint, SuspendSpec, SuspensionTarget};

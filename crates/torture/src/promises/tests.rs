@@ -189,3 +189,18 @@ fn a_discard_allows_what_was_there_until_the_sector_is_durably_written() {
         assert_eq!(book.wrong(&[held]).len(), 1, "{held:?}");
     }
 }
+
+#[test]
+fn one_sector_and_several_are_told_in_their_number() {
+    let broken = |sectors, held| {
+        let promise = BrokenPromise { start: Lba::new(5), sectors: Sectors::new(sectors), held, promised: Some(2) };
+        promise.to_string()
+    };
+    assert_eq!(broken(1, SectorContent::Zeros), "sector 5 reads as zeros; request 2 was durable");
+    assert_eq!(broken(3, SectorContent::Zeros), "sectors 5 to 7 read as zeros; request 2 was durable");
+    assert_eq!(broken(1, SectorContent::Request(1)), "sector 5 holds the content of request 1; request 2 was durable");
+    assert_eq!(
+        broken(2, SectorContent::Unknown),
+        "sectors 5 to 6 hold a content that was never written; request 2 was durable"
+    );
+}
